@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Everything from a fresh Debian 12 machine on: ./build.sh [deps | build | demo | test | bench | help]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+build_packages=(build-essential cmake ninja-build pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev libcli11-dev
+  libsqlite3-dev libcairo2-dev libgtest-dev libgmock-dev nlohmann-json3-dev libfmt-dev)
+test_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev sqlite3 strace git)
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+# Installs those of the named packages that are missing; asks for no password where there are none.
+install_packages() {
+  local missing=()
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  echo "installing: ${missing[*]}" >&2
+  as_root apt-get -o DPkg::Lock::Timeout=300 update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends \
+    "${missing[@]}" >/dev/null
+}
+
+configure_and_build() {
+  cmake --preset "$1" >/dev/null
+  cmake --build --preset "$1"
+}
+
+case "${1:-help}" in
+  deps) install_packages "${build_packages[@]}" ;;
+  build)
+    install_packages "${build_packages[@]}"
+    configure_and_build release
+    echo "built: build/release/memlog" >&2
+    ;;
+  test)
+    install_packages "${build_packages[@]}" "${test_packages[@]}"
+    tests/run.sh
+    ;;
+  *) grep -m1 -A0 '^# Everything' "$0" | cut -c3- ;;
+esac

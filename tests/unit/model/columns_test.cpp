@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/columns.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace memlog {
+namespace {
+
+// The column names of `table` in the schema, in order, without its keys.
+std::vector<std::string> schema_columns(const std::string& table) {
+  std::ifstream file(MEMLOG_SOURCE "/schema/0001_recording.sql");
+  std::vector<std::string> names;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "CREATE TABLE " + table + " (") {
+      inside = true;
+    } else if (inside && line.starts_with(")")) {
+      break;
+    } else if (inside) {
+      std::istringstream words(line);
+      std::string name;
+      words >> name;
+      if (name != "PRIMARY" && name != "time_ns" && !name.ends_with("_id")) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+template <typename Columns>
+std::vector<std::string> names_of(const Columns& columns) {
+  std::vector<std::string> names;
+  for (const auto& column : columns) names.emplace_back(column.name);
+  return names;
+}
+
+TEST(Columns, AreThoseOfTheSchemaInItsOrder) {
+  EXPECT_EQ(names_of(kProcessColumns), schema_columns("process_sample"));
+  EXPECT_EQ(names_of(kHostColumns), schema_columns("host_sample"));
+  EXPECT_EQ(names_of(kCgroupColumns), schema_columns("cgroup_sample"));
+}
+
+TEST(Columns, EachNamesAFieldOfItsOwn) {
+  ProcessSample sample;
+  for (size_t i = 0; i < kProcessColumns.size(); ++i)
+    sample.*kProcessColumns[i].field = static_cast<int64_t>(i);
+  for (size_t i = 0; i < kProcessColumns.size(); ++i) {
+    EXPECT_EQ((sample.*kProcessColumns[i].field).value(), static_cast<int64_t>(i)) << kProcessColumns[i].name;
+  }
+}
+
+TEST(Nullable, UnknownIsNeverZero) {
+  EXPECT_FALSE(Nullable().has_value());
+  EXPECT_NE(Nullable(), Nullable(0));
+  EXPECT_FALSE((Nullable() + Nullable(1)).has_value());
+  EXPECT_EQ(max_known(Nullable(), Nullable(3)), Nullable(3));
+  EXPECT_EQ(max_known(Nullable(5), Nullable(3)), Nullable(5));
+}
+
+}  // namespace
+}  // namespace memlog

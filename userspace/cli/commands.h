@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands: what each was asked to do, as plain values, and the function that does it.
+//
+// command_line.cpp (the only user of CLI11) fills the options; one file a subcommand holds the recipe. Each
+// returns the exit status and may throw FatalError.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace memlog {
+
+struct RecordOptions {
+  std::string database;  // empty: the default place
+  std::vector<std::string> names;
+  std::vector<int64_t> pids;
+  std::string match;
+  std::string cgroup;
+  std::optional<bool> children;  // unset: the subcommand's default
+  int64_t interval_ns = kNsPerSecond;
+  std::optional<int64_t> duration_ns;
+  std::optional<std::string> label;
+  bool keep = false;
+  bool pss = false;
+  bool quiet = false;
+  bool no_bpf = false;
+  std::vector<std::string> command;  // run: what to launch
+  std::string command_line;          // memlog's own, for the record
+};
+int run_trace(const RecordOptions& options);
+int run_run(const RecordOptions& options);
+
+struct RunsOptions {
+  std::string database;
+  int64_t limit = 20;
+  bool json = false;
+};
+int run_runs(const RunsOptions& options);
+
+struct ShowOptions {
+  std::string database;
+  std::string run;  // id, label or "last"
+  bool json = false;
+};
+int run_show(const ShowOptions& options);
+
+enum class TableFormat : uint8_t { automatic, table, csv, json };
+struct SqlOptions {
+  std::string database;
+  std::optional<std::string> query;  // unset: stdin, or a prompt on a terminal
+  TableFormat format = TableFormat::automatic;
+  bool schema = false;
+};
+int run_sql(const SqlOptions& options);
+
+// Parses `argv` and runs the subcommand. Usage errors exit 2.
+int run_command_line(int argc, char** argv);
+
+}  // namespace memlog

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured columns of each sample table, once: the store binds them, CSV writes them and charts choose
+// from them by walking these tables. Order is the order in schema/.
+#pragma once
+
+#include <array>
+
+#include "model/records.h"
+
+namespace memlog {
+
+enum class Unit : uint8_t { bytes, ns, count };
+
+template <typename Sample>
+struct Column {
+  const char* name;
+  Nullable Sample::* field;
+  Unit unit;
+};
+
+inline constexpr std::array<Column<ProcessSample>, 16> kProcessColumns = {{
+    {"rss_bytes", &ProcessSample::rss_bytes, Unit::bytes},
+    {"anon_bytes", &ProcessSample::anon_bytes, Unit::bytes},
+    {"file_bytes", &ProcessSample::file_bytes, Unit::bytes},
+    {"shmem_bytes", &ProcessSample::shmem_bytes, Unit::bytes},
+    {"swap_bytes", &ProcessSample::swap_bytes, Unit::bytes},
+    {"hugetlb_bytes", &ProcessSample::hugetlb_bytes, Unit::bytes},
+    {"hwm_bytes", &ProcessSample::hwm_bytes, Unit::bytes},
+    {"data_bytes", &ProcessSample::data_bytes, Unit::bytes},
+    {"page_table_bytes", &ProcessSample::page_table_bytes, Unit::bytes},
+    {"pss_bytes", &ProcessSample::pss_bytes, Unit::bytes},
+    {"oom_score", &ProcessSample::oom_score, Unit::count},
+    {"oom_score_adj", &ProcessSample::oom_score_adj, Unit::count},
+    {"minor_faults", &ProcessSample::minor_faults, Unit::count},
+    {"major_faults", &ProcessSample::major_faults, Unit::count},
+    {"threads", &ProcessSample::threads, Unit::count},
+    {"cpu_ns", &ProcessSample::cpu_ns, Unit::ns},
+}};
+
+inline constexpr std::array<Column<HostSample>, 10> kHostColumns = {{
+    {"mem_total_bytes", &HostSample::mem_total_bytes, Unit::bytes},
+    {"mem_available_bytes", &HostSample::mem_available_bytes, Unit::bytes},
+    {"mem_free_bytes", &HostSample::mem_free_bytes, Unit::bytes},
+    {"swap_total_bytes", &HostSample::swap_total_bytes, Unit::bytes},
+    {"swap_free_bytes", &HostSample::swap_free_bytes, Unit::bytes},
+    {"hugepage_total_bytes", &HostSample::hugepage_total_bytes, Unit::bytes},
+    {"hugepage_free_bytes", &HostSample::hugepage_free_bytes, Unit::bytes},
+    {"psi_some_ns", &HostSample::psi_some_ns, Unit::ns},
+    {"psi_full_ns", &HostSample::psi_full_ns, Unit::ns},
+    {"oom_kill_count", &HostSample::oom_kill_count, Unit::count},
+}};
+
+inline constexpr std::array<Column<CgroupSample>, 4> kCgroupColumns = {{
+    {"current_bytes", &CgroupSample::current_bytes, Unit::bytes},
+    {"peak_bytes", &CgroupSample::peak_bytes, Unit::bytes},
+    {"limit_bytes", &CgroupSample::limit_bytes, Unit::bytes},
+    {"oom_kill_count", &CgroupSample::oom_kill_count, Unit::count},
+}};
+
+}  // namespace memlog
