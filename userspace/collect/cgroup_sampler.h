@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/owned_fd.h"
+#include "base/result.h"
 #include "model/records.h"
 
 namespace memlog {

@@ -19,6 +19,7 @@ struct ProcessFacts {
   int64_t start_ticks = 0;  // stat field 22: (boot id, pid, start_ticks) is the identity
   pid_t parent_pid = 0;
   char state = '?';
+  int64_t threads = 0;  // the leader included, even when it has exited
   bool is_kernel_thread = false;
   std::string comm;                // 15 bytes at most
   std::optional<std::string> exe;  // readlink of exe; NULL: not ours to read, or a kernel thread

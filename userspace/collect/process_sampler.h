@@ -35,6 +35,7 @@ class ProcessSampler {
   // `now_ns` is boot time and drives the budgets of the costly files (stat walks all threads; smaps_rollup
   // stalls the target).
   SampleOutcome sample(int64_t now_ns, ProcessSample& sample);
+  bool keeps_files() const { return options_.keep_files; }
 
  private:
   std::string proc_;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/survival.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/owned_fd.h"
+#include "base/small_file.h"
+#include "base/text.h"
+
+namespace memlog {
+namespace {
+
+constexpr const char* kAdjFile = "/proc/self/oom_score_adj";
+constexpr int kLowestAdj = -1000;
+
+bool set_oom_score_adj(int value) {
+  const OwnedFd file(open(kAdjFile, O_WRONLY | O_CLOEXEC));
+  const std::string text = std::to_string(value);
+  return file && write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+int read_oom_score_adj() {
+  const Result<std::string> text = read_small_file(kAdjFile, 32);
+  return text ? static_cast<int>(parse_int(trim(*text)).value_or(0)) : 0;
+}
+
+// Without CAP_SYS_RESOURCE the kernel allows any value down to the lowest a privileged process has set before.
+int lower_oom_score_adj() {
+  if (set_oom_score_adj(kLowestAdj)) return kLowestAdj;
+  int refused = kLowestAdj;
+  int allowed = read_oom_score_adj();
+  while (allowed - refused > 1) {
+    const int middle = refused + (allowed - refused) / 2;
+    if (set_oom_score_adj(middle)) {
+      allowed = middle;
+    } else {
+      refused = middle;
+    }
+  }
+  return allowed;
+}
+
+}  // namespace
+
+Survival harden_this_process() {
+  Survival survival;
+  survival.oom_score_adj = lower_oom_score_adj();
+  if (survival.oom_score_adj > kLowestAdj) {
+    survival.missing.push_back(fmt::format(
+        "the OOM killer may choose the recorder: its oom_score_adj is {} (lowering it to -1000 needs CAP_SYS_RESOURCE)",
+        survival.oom_score_adj));
+  }
+  // Pages are locked as they are touched: locking all of them at once would make libraries resident that never run.
+  if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) {
+    survival.missing.emplace_back("the recorder's memory can be swapped out (locking it needs CAP_IPC_LOCK)");
+  }
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  getrlimit(RLIMIT_NOFILE, &files);
+  survival.file_limit = files.rlim_cur;
+  return survival;
+}
+
+}  // namespace memlog
