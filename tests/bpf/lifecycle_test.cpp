@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// exec, fork, rename and exit of real processes, through the real kernel.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/clock.h"
+#include "bpf/listener.h"
+
+namespace memlog {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+constexpr int64_t kMiB = 1024 * 1024;
+
+TEST(BpfExec, BringsFileNameArgumentsAndIdentity) {
+  Stage stage;
+  Listener listener({.comms = {"ml-exec"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  const std::string path = stage.actor("ml-exec");
+  const int64_t before_ns = boot_now_ns();
+  Child child({path, "rename", "two words", "exit", "0"});
+  child.wait();
+
+  const auto execs = listener.of(child.pid(), KernelEventKind::exec);
+  ASSERT_THAT(execs, SizeIs(1));
+  const SeenEvent& exec = execs[0];
+  EXPECT_EQ(exec.comm, "ml-exec");
+  EXPECT_EQ(exec.exe, path);
+  EXPECT_THAT(exec.arguments, ElementsAre(path, "rename", "two words", "exit", "0"));
+  EXPECT_EQ(exec.facts.parent_pid, getpid());
+  EXPECT_EQ(exec.facts.uid, getuid());
+  EXPECT_GE(exec.facts.boot_ns, before_ns);
+  EXPECT_LE(exec.facts.boot_ns, boot_now_ns());
+  EXPECT_GE(exec.facts.start_boot_ns, before_ns);
+  EXPECT_LE(exec.facts.start_boot_ns, exec.facts.boot_ns);
+}
+
+TEST(BpfExec, CutsWhatIsTooLong) {
+  Stage stage;
+  Listener listener({.comms = {"ml-long"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  const std::string path = stage.actor("ml-long");
+  Child child({path, "exit", "0", std::string(2000, 'x')});
+  child.wait();
+
+  const auto execs = listener.of(child.pid(), KernelEventKind::exec);
+  ASSERT_THAT(execs, SizeIs(1));
+  ASSERT_THAT(execs[0].arguments, SizeIs(4));
+  EXPECT_EQ(execs[0].arguments[3], std::string(512 - path.size() - 1 - 5 - 2, 'x'));
+}
+
+TEST(BpfExec, OfAnotherNameIsNotSeen) {
+  Stage stage;
+  Listener listener({.comms = {"ml-wanted"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-unwanted"), "exit", "0"});
+  child.wait();
+  EXPECT_THAT(listener.all(), SizeIs(0));
+}
+
+TEST(BpfExec, OfALongNameMatchesByItsFirst15Bytes) {
+  Stage stage;
+  Listener listener({.comms = {"ml-long-worker-name"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-long-worker-name"), "exit", "0"});
+  child.wait();
+  ASSERT_EQ(kinds(listener.of(child.pid())), "rename exec exit");
+  EXPECT_EQ(listener.all()[0].comm, "ml-long-worker-");
+}
+
+TEST(BpfExec, FromAnotherThreadKeepsTheProcess) {
+  Stage stage;
+  Listener listener({.comms = {"ml-threads"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-threads"), "thread-exec", stage.actor("ml-second"), "exit", "7"});
+  child.wait();
+
+  const auto events = listener.of(child.pid());
+  ASSERT_EQ(kinds(events), "rename exec rename exec exit");
+  EXPECT_EQ(events[3].comm, "ml-second");
+  EXPECT_EQ(events[3].facts.start_boot_ns, events[1].facts.start_boot_ns);
+  EXPECT_EQ(WEXITSTATUS(events[4].facts.exit.wait_status), 7);
+}
+
+TEST(BpfFork, OfAMatchingNameIsSeenWithoutAnExec) {
+  Stage stage;
+  Listener listener({.comms = {"ml-forks"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-forks"), "fork", "2"});
+  child.wait();
+
+  EXPECT_EQ(listener.count(KernelEventKind::fork), 2U);
+  for (const SeenEvent& event : listener.all()) {
+    if (event.facts.kind != KernelEventKind::fork) continue;
+    EXPECT_EQ(event.facts.parent_pid, child.pid());
+    EXPECT_EQ(event.comm, "ml-forks");
+    EXPECT_EQ(kinds(listener.of(event.facts.pid)), "fork exit");
+  }
+}
+
+TEST(BpfFork, OfAThreadIsNotAProcess) {
+  Stage stage;
+  Listener listener({.comms = {"ml-one"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-one"), "thread-rename", "ml-one"});
+  child.wait();
+  EXPECT_EQ(kinds(listener.all()), "rename exec exit");
+}
+
+TEST(BpfFork, OfATrackedParentIsFollowedOnlyWhereAsked) {
+  Stage stage;
+  const std::string parent = stage.actor("ml-parent");
+  const std::string other = stage.actor("ml-other");
+  for (const bool follow : {false, true}) {
+    Listener listener({.comms = {"ml-parent"}, .follow_children = follow});
+    MEMLOG_LISTENER_OR_SKIP(listener);
+    // The second child has the parent's name no more when it forks in its turn.
+    Child child({parent, "rename", "ml-renamed", "child", other, "child", other, "exit", "3"});
+    child.wait();
+    EXPECT_EQ(listener.count(KernelEventKind::fork), follow ? 2U : 0U);
+    EXPECT_EQ(listener.count(KernelEventKind::exit), follow ? 3U : 1U);
+  }
+}
+
+TEST(BpfRename, ToAMatchingNameBeginsTracking) {
+  Stage stage;
+  Listener listener({.comms = {"gunicorn: maste"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-before"), "rename", "gunicorn: master [app]", "exit", "0"});
+  child.wait();
+  const auto events = listener.of(child.pid());
+  ASSERT_EQ(kinds(events), "rename exit");
+  EXPECT_EQ(events[0].comm, "gunicorn: maste");
+}
+
+TEST(BpfRename, OfATrackedProcessIsSeenWhateverTheNewName) {
+  Stage stage;
+  Listener listener({.comms = {"ml-old"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-old"), "rename", "ml-new", "exit", "0"});
+  child.wait();
+  const auto events = listener.of(child.pid());
+  ASSERT_EQ(kinds(events), "rename exec rename exit");
+  EXPECT_EQ(events[2].comm, "ml-new");
+  EXPECT_EQ(events[3].comm, "ml-new");
+}
+
+TEST(BpfRename, OfAThreadIsNotTheProcesss) {
+  Stage stage;
+  Listener listener({.comms = {"ml-worker"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-rn"), "thread-rename", "ml-worker"});
+  child.wait();
+  EXPECT_THAT(listener.all(), SizeIs(0));
+}
+
+TEST(BpfExit, ComesOnlyWithTheLastThread) {
+  Stage stage;
+  Listener listener({.comms = {"ml-leader"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-leader"), "leader-exits", "5"});
+  child.wait();
+  const auto exits = listener.of(child.pid(), KernelEventKind::exit);
+  ASSERT_THAT(exits, SizeIs(1));
+  EXPECT_EQ(WEXITSTATUS(exits[0].facts.exit.wait_status), 5);
+  EXPECT_GE(exits[0].facts.boot_ns - exits[0].facts.start_boot_ns, 50 * kNsPerMs);
+  EXPECT_TRUE(exits[0].facts.exit.peak_rss_bytes.has_value());
+}
+
+TEST(BpfExit, HasTheStatusThatWaitGives) {
+  Stage stage;
+  Listener listener({.comms = {"ml-status"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  const std::string path = stage.actor("ml-status");
+  const std::vector<std::vector<std::string>> endings = {
+      {path, "exit", "77"}, {path, "exit", "0"}, {path, "raise", std::to_string(SIGSEGV)},
+      {path, "raise", std::to_string(SIGKILL)}, {path, "raise", std::to_string(SIGABRT)}};
+  for (const auto& command : endings) {
+    Child child(command);
+    const int status = child.wait();
+    const auto exits = listener.of(child.pid(), KernelEventKind::exit);
+    ASSERT_THAT(exits, SizeIs(1));
+    EXPECT_EQ(exits[0].facts.exit.wait_status, status) << command[1] << " " << command[2];
+    EXPECT_FALSE(exits[0].facts.exit.is_oom_victim);
+  }
+}
+
+TEST(BpfExit, OfAProcessThatEndsAtOnceHasAPeak) {
+  Listener listener({.comms = {"true"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({"/bin/true"});
+  child.wait();
+  const auto exits = listener.of(child.pid(), KernelEventKind::exit);
+  ASSERT_THAT(exits, SizeIs(1));
+  EXPECT_GT(exits[0].facts.exit.peak_rss_bytes.value_or(0), 256 * 1024);
+  EXPECT_LT(exits[0].facts.exit.peak_rss_bytes.value_or(0), 32 * kMiB);
+}
+
+TEST(BpfExit, KeepsAPeakThatWasFreedLongBefore) {
+  Stage stage;
+  Listener listener({.comms = {"ml-spike"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-spike"), "spike", "200", "exit", "0"});
+  child.wait();
+  const auto exits = listener.of(child.pid(), KernelEventKind::exit);
+  ASSERT_THAT(exits, SizeIs(1));
+  EXPECT_GE(exits[0].facts.exit.peak_rss_bytes.value_or(0), 200 * kMiB);
+  EXPECT_LT(exits[0].facts.exit.peak_rss_bytes.value_or(0), 220 * kMiB);
+}
+
+TEST(BpfExit, HasThePeakOfItsOwnImageNotOfTheParents) {
+  Stage stage;
+  Listener listener({.comms = {"ml-small"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-fat"), "touch", "300", "child", stage.actor("ml-small"), "exit", "0"});
+  child.wait();
+  const auto& events = listener.all();
+  ASSERT_EQ(kinds(events), "rename exec exit");
+  EXPECT_GT(events[2].facts.exit.peak_rss_bytes.value_or(0), 0);
+  EXPECT_LT(events[2].facts.exit.peak_rss_bytes.value_or(0), 32 * kMiB);
+}
+
+// maxrss of the process stays at 300 MiB: the small image's peak is its own, or unknown where the kernel keeps no other.
+TEST(BpfExit, NeverHasThePeakOfAnEarlierImage) {
+  Stage stage;
+  Listener listener({.comms = {"ml-shrinks"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-shrinks"), "touch", "300", "exec", stage.actor("ml-shrunk"), "exit", "0"});
+  child.wait();
+  const auto exits = listener.of(child.pid(), KernelEventKind::exit);
+  ASSERT_THAT(exits, SizeIs(1));
+  EXPECT_LT(exits[0].facts.exit.peak_rss_bytes.value_or(0), 32 * kMiB);
+}
+
+TEST(BpfTrack, MakesARunningProcessSeen) {
+  Stage stage;
+  Child child({stage.actor("ml-running"), "touch", "20", "pause"});
+  child.wait_until_sleeping();
+  Listener listener(EventFilter{});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  ASSERT_TRUE(listener.source().track(child.pid(), child.start_boot_ns()).ok());
+  child.kill_and_wait(SIGTERM);
+  const auto events = listener.of(child.pid());
+  ASSERT_EQ(kinds(events), "exit");
+  EXPECT_EQ(events[0].facts.exit.wait_status, SIGTERM);
+  EXPECT_EQ(events[0].comm, "ml-running");
+  // Before Linux 6.16 its peak cannot be told apart from that of an image before it.
+  EXPECT_GE(events[0].facts.exit.peak_rss_bytes.value_or(INT64_MAX), 20 * kMiB);
+}
+
+TEST(BpfTrack, OfAnEarlierProcessOfTheSameIdMeansNothing) {
+  Stage stage;
+  Child child({stage.actor("ml-reused"), "pause"});
+  child.wait_until_sleeping();
+  Listener listener(EventFilter{});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  ASSERT_TRUE(listener.source().track(child.pid(), child.start_boot_ns() - kNsPerSecond).ok());
+  child.kill_and_wait(SIGKILL);
+  EXPECT_THAT(listener.of(child.pid()), SizeIs(0));
+}
+
+TEST(BpfTrack, CanBeDoneTwice) {
+  Stage stage;
+  Listener listener({.comms = {"ml-twice"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-twice"), "pause"});
+  child.wait_until_sleeping();
+  ASSERT_TRUE(listener.source().track(child.pid(), child.start_boot_ns()).ok());
+  ASSERT_TRUE(listener.source().track(child.pid(), child.start_boot_ns()).ok());
+  child.kill_and_wait(SIGKILL);
+  EXPECT_EQ(kinds(listener.of(child.pid())), "rename exec exit");
+  EXPECT_TRUE(listener.of(child.pid()).back().facts.exit.peak_rss_bytes.has_value());
+}
+
+TEST(BpfUntrack, Silences) {
+  Stage stage;
+  Listener listener({.comms = {"ml-silent"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-silent"), "pause"});
+  child.wait_until_sleeping();
+  listener.source().untrack(child.pid());
+  child.kill_and_wait(SIGKILL);
+  EXPECT_EQ(kinds(listener.of(child.pid())), "rename exec");
+}
+
+TEST(BpfEveryProcess, SeesTheWholeLifeOfAnyName) {
+  Stage stage;
+  Listener listener({.comms = {}, .every_process = true});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child child({stage.actor("ml-anybody"), "fork", "1"});
+  child.wait();
+  EXPECT_EQ(kinds(listener.of(child.pid())), "fork rename exec exit");
+}
+
+TEST(BpfSource, WakesPollWhenThereIsSomething) {
+  Stage stage;
+  Listener listener({.comms = {"ml-poll"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  pollfd waiting{listener.source().poll_fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&waiting, 1, 0), 0);
+  Child child({stage.actor("ml-poll"), "exit", "0"});
+  EXPECT_EQ(poll(&waiting, 1, 10'000), 1);
+  child.wait();
+  EXPECT_EQ(kinds(listener.all()), "rename exec exit");
+  EXPECT_EQ(poll(&waiting, 1, 0), 0);
+}
+
+TEST(BpfSource, RefusesMoreNamesThanTheKernelSideHolds) {
+  EventFilter filter;
+  for (int i = 0; i < 65; i++) filter.comms.push_back("name" + std::to_string(i));
+  const auto opened = open_bpf_events(filter);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().reason, "more than 64 names");
+}
+
+}  // namespace
+}  // namespace memlog
