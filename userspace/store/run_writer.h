@@ -19,13 +19,18 @@ class RunWriter {
  public:
   virtual ~RunWriter() = default;
 
-  // Opens or makes the database at `path` and stores the run's row.
+  // Opens or makes the database at `path`, marks runs whose recorder died as interrupted, and stores the
+  // run's row.
   static Result<std::unique_ptr<RunWriter>> begin(const std::string& path, const RunStart& run);
 
   virtual int64_t run_id() const = 0;
-  // All or nothing. On an error the same records may be handed in again.
+  // All or nothing. On an error (its code is an errno: ENOSPC, EBUSY, EIO, ...) nothing is stored and the
+  // same records may be handed in again. A process's or cgroup's start comes before the records that carry
+  // its key, and keys are not used again. A sample with an unknown key is left out; an event, gap or OOM kill
+  // is then stored without its process. The facts of a process that has ended are forgotten some thousands of
+  // ends later.
   virtual Status write(std::span<const Record> records) = 0;
-  // Stores the run's end, its peak and the state "ended", and checkpoints the WAL.
+  // Stores the run's end and the state "ended", and checkpoints the WAL.
   virtual Status end(const RunEnd& end) = 0;
   // Marks the run as incomplete: events were lost.
   virtual Status mark_incomplete() = 0;

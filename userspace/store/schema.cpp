@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/schema.h"
+
+#include <array>
+
+// Laid into the program by memlog_embed() in CMakeLists.txt.
+extern "C" const char memlog_schema_0001[];
+extern "C" const char memlog_schema_0001_end[];
+extern "C" const char memlog_schema_readme[];
+extern "C" const char memlog_schema_readme_end[];
+
+namespace memlog {
+
+std::span<const Migration> migrations() {
+  static const std::array<Migration, 1> all = {{
+      {1, "0001_recording.sql", {memlog_schema_0001, memlog_schema_0001_end}},
+  }};
+  return all;
+}
+
+int newest_schema_version() { return migrations().back().version; }
+
+std::string_view schema_readme() { return {memlog_schema_readme, memlog_schema_readme_end}; }
+
+}  // namespace memlog
