@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What the kernel side hands to user space: the contract of the ring buffer and of the maps. Plain C, included by both
-// sides (vmlinux/vmlinux.h or <linux/types.h> before it).
+// What the kernel side hands to user space: the contract of the ring buffer and of the maps. Plain C,
+// included by both sides (vmlinux/vmlinux.h or <linux/types.h> before it).
 //
-// One ring buffer record is one of the structs below, told apart by header.kind; records of one kind have one size.
-// Sizes in memory are pages where the name says so: user space multiplies. Names are NUL-padded.
+// One ring buffer record is one of the structs below, told apart by header.kind; records of one kind have one
+// size. Sizes in memory are pages where the name says so: user space multiplies. Names are NUL-padded.
 #ifndef MEMLOG_BPF_EVENTS_H
 #define MEMLOG_BPF_EVENTS_H
 
 enum {
-  kBpfCommBytes = 16,      // with the NUL
-  kBpfExeBytes = 256,      // with the NUL
+  kBpfCommBytes = 16,  // with the NUL
+  kBpfExeBytes = 256,  // with the NUL
   kBpfArgumentBytes = 512,
   kBpfMaxComms = 64,
   kBpfMaxTracked = 65536,
@@ -27,12 +27,12 @@ enum BpfEventKind {
 // Fork and rename are a header alone.
 struct BpfEventHeader {
   __u32 kind;
-  __s32 tgid;         // fork: the child. OOM victim: 0 where only victim_tid is known
-  __s32 parent_tgid;  // fork: the forking process, else the real parent
-  __u32 uid;          // real uid, in the first user namespace
-  __u64 boot_ns;        // CLOCK_BOOTTIME of the event
-  __u64 start_boot_ns;  // CLOCK_BOOTTIME at which the group's leader was made
-  __u64 cgroup_id;      // kernfs id of the memory cgroup; 0 = unknown
+  __s32 tgid;                // fork: the child. OOM victim: 0 where only victim_tid is known
+  __s32 parent_tgid;         // fork: the forking process, else the real parent
+  __u32 uid;                 // real uid, in the first user namespace
+  __u64 boot_ns;             // CLOCK_BOOTTIME of the event
+  __u64 start_boot_ns;       // CLOCK_BOOTTIME at which the group's leader was made
+  __u64 cgroup_id;           // kernfs id of the memory cgroup; 0 = unknown
   char comm[kBpfCommBytes];  // after the event
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The life of processes: exec, fork, rename, exit. A process becomes tracked when its name is in `comms` (or as the
-// configuration says) and stays so until its last thread ends, whatever it is called by then.
-#include "vmlinux/vmlinux.h"
-
+// The life of processes: exec, fork, rename, exit. A process becomes tracked when its name is in `comms` (or
+// as the configuration says) and stays so until its last thread ends, whatever it is called by then.
+// clang-format off
+#include "vmlinux/vmlinux.h"  // first: libbpf's headers need its types
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-
 #include "bpf/maps.h"
+// clang-format on
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -15,8 +15,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile bool every_process = false;
 const volatile bool follow_children = false;
 
-enum { kSignalGroupExit = 4 };           // SIGNAL_GROUP_EXIT of the kernel's sched/signal.h
-enum { kTickNs = 10 * 1000 * 1000 };     // of /proc/PID/stat's start time
+enum { kSignalGroupExit = 4 };        // SIGNAL_GROUP_EXIT of the kernel's sched/signal.h
+enum { kTickNs = 10 * 1000 * 1000 };  // of /proc/PID/stat's start time
 
 static __always_inline bool is_wanted_name(const char comm[kBpfCommBytes]) {
   return bpf_map_lookup_elem(&comms, comm) != 0;
@@ -25,7 +25,8 @@ static __always_inline bool is_wanted_name(const char comm[kBpfCommBytes]) {
 // The entry of exactly this process: one that a dead process of the same id left behind does not count.
 static __always_inline struct BpfTrackedProcess* find_tracked(__s32 tgid, __u64 start_boot_ns) {
   struct BpfTrackedProcess* entry = bpf_map_lookup_elem(&tracked_processes, &tgid);
-  if (entry && entry->start_boot_ns != 0 && entry->start_boot_ns / kTickNs != start_boot_ns / kTickNs) return 0;
+  if (entry && entry->start_boot_ns != 0 && entry->start_boot_ns / kTickNs != start_boot_ns / kTickNs)
+    return 0;
   return entry;
 }
 
@@ -35,8 +36,8 @@ static __always_inline void set_tracked(__s32 tgid, __u64 start_boot_ns, __s64 s
   if (bpf_map_update_elem(&tracked_processes, &tgid, &entry, BPF_ANY) != 0) count_lost();
 }
 
-// argv as the new image's stack holds it: the strings, each ended by a NUL, one after another. Just written by the kernel,
-// so the pages are there.
+// argv as the new image's stack holds it: the strings, each ended by a NUL, one after another. Just written
+// by the kernel, so the pages are there.
 static __always_inline __u32 read_arguments(char* to, struct task_struct* task) {
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
   __u64 begin = BPF_CORE_READ(mm, arg_start);
@@ -113,8 +114,9 @@ int BPF_PROG(on_rename, struct task_struct* task, const char* new_comm) {
 }
 
 // The high-water mark of the image that ends, in pages. Two sources, the larger known one wins:
-// signal->maxrss, already raised to this image's peak, but only where it exceeds what earlier images left in it;
-// and the address space's own mark where it is still there (it goes stale until something is unmapped, hence the sum).
+// signal->maxrss, already raised to this image's peak, but only where it exceeds what earlier images left in
+// it; and the address space's own mark where it is still there (it goes stale until something is unmapped,
+// hence the sum).
 static __always_inline __s64 peak_pages_of(struct task_struct* task, __s64 saved_maxrss_pages) {
   __s64 peak = BPF_UNKNOWN;
   __s64 maxrss = BPF_CORE_READ(task, signal, maxrss);
@@ -122,8 +124,8 @@ static __always_inline __s64 peak_pages_of(struct task_struct* task, __s64 saved
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
   if (!mm) return peak;
   __s64 mark = BPF_CORE_READ(mm, hiwater_rss);
-  __s64 now = READ_RSS_COUNTER(mm, kFilePages) + READ_RSS_COUNTER(mm, kAnonPages) +
-              READ_RSS_COUNTER(mm, kShmemPages);
+  __s64 now =
+      READ_RSS_COUNTER(mm, kFilePages) + READ_RSS_COUNTER(mm, kAnonPages) + READ_RSS_COUNTER(mm, kShmemPages);
   if (mark > peak) peak = mark;
   return now > peak ? now : peak;
 }
@@ -143,8 +145,9 @@ static __always_inline int emit_exit(struct task_struct* task) {
   read_comm(event->header.comm, leader->comm);
   event->peak_pages = peak_pages_of(task, saved_maxrss_pages);
   struct signal_struct* signal = BPF_CORE_READ(task, signal);
-  event->wait_status = BPF_CORE_READ(signal, flags) & kSignalGroupExit ? BPF_CORE_READ(signal, group_exit_code)
-                                                                       : BPF_CORE_READ(leader, exit_code);
+  event->wait_status = BPF_CORE_READ(signal, flags) & kSignalGroupExit
+                           ? BPF_CORE_READ(signal, group_exit_code)
+                           : BPF_CORE_READ(leader, exit_code);
   event->is_oom_victim = BPF_CORE_READ(signal, oom_mm) != 0;
   bpf_ringbuf_submit(event, 0);
   return 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The OOM killer's choice of a victim, of any process on the host: the kill of a stranger is part of the story too.
-#include "vmlinux/vmlinux.h"
-
+// The OOM killer's choice of a victim, of any process on the host: the kill of a stranger is part of the
+// story too.
+// clang-format off
+#include "vmlinux/vmlinux.h"  // first: libbpf's headers need its types
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-
 #include "bpf/maps.h"
+// clang-format on
 
 enum { kMaxCgroupDepth = 32 };
 
@@ -24,7 +25,8 @@ static __always_inline void clear_facts(struct BpfOomEvent* event) {
   event->reserved = 0;
 }
 
-// The memory cgroup whose limit was hit is the topmost one above the victim that holds the OOM lock; NULL: none does.
+// The memory cgroup whose limit was hit is the topmost one above the victim that holds the OOM lock; NULL:
+// none does.
 static __always_inline struct mem_cgroup* find_limit(struct cgroup_subsys_state* css) {
   struct mem_cgroup* limit = 0;
   for (int depth = 0; depth < kMaxCgroupDepth && css; depth++) {
@@ -81,7 +83,8 @@ int BPF_PROG(on_oom_task, struct task_struct* victim) {
   return 0;
 }
 
-// The older form names a thread by its id. Where that is the running one, which asked for the memory, all is known.
+// The older form names a thread by its id. Where that is the running one, which asked for the memory, all is
+// known.
 SEC("tp_btf/mark_victim")
 int BPF_PROG(on_oom_pid, int victim_tid) {
   struct BpfOomEvent* event = begin_event();

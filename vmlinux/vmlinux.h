@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The kernel's types as far as memlog's BPF programs read them; written by hand, so that a build needs no kernel BTF.
+// The kernel's types as far as memlog's BPF programs read them; written by hand, so that a build needs no
+// kernel BTF.
 //
-// Layout here means nothing: preserve_access_index makes libbpf relocate every access to the running kernel's layout.
-// The rule that a test holds against the kernel's BTF: what a plain struct declares exists in every kernel since 5.8.
-// A field or type that some kernel lacks is declared in a flavour (name___flavour; libbpf drops the suffix) and may
-// be read only behind the exists-guards of bpf/kernel_compat.h.
+// Layout here means nothing: preserve_access_index makes libbpf relocate every access to the running kernel's
+// layout. The rule that a test holds against the kernel's BTF: what a plain struct declares exists in every
+// kernel since 5.8. A field or type that some kernel lacks is declared in a flavour (name___flavour; libbpf
+// drops the suffix) and may be read only behind the exists-guards of bpf/kernel_compat.h.
 #ifndef MEMLOG_VMLINUX_H
 #define MEMLOG_VMLINUX_H
 

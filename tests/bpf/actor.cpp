@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process that the tests watch: does what its arguments say, in order, and nothing else. Built without sanitizers,
-// so that its memory is its own. Unknown words end it with status 64.
+// The process that the tests watch: does what its arguments say, in order, and nothing else. Built without
+// sanitizers, so that its memory is its own. Unknown words end it with status 64.
 //
 //   exit N | raise N | pause | rename NAME | touch MB (and keep) | spike MB (touch and free)
-//   fork N: N children that exit at once, all waited for        crowd N: N children that pause; prints "ready"
-//   thread-rename NAME | thread-exec PATH ARG... | exec PATH ARG... | child PATH ARG...: fork, exec, wait
-//   leader-exits N: the main thread ends first, another ends the process with status N
-//   hog: touches memory until killed        thread-hog: the same from a thread whose leader has exited
+//   fork N: N children that exit at once, all waited for        crowd N: N children that pause; prints
+//   "ready" thread-rename NAME | thread-exec PATH ARG... | exec PATH ARG... | child PATH ARG...: fork, exec,
+//   wait leader-exits N: the main thread ends first, another ends the process with status N hog: touches
+//   memory until killed        thread-hog: the same from a thread whose leader has exited
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -72,7 +72,8 @@ void run_child(char** arguments) {
 
 [[noreturn]] void leave_to_thread(void (*rest)(int), int argument) {
   std::thread([rest, argument, leader = getpid()] {
-    // Until the leader is a zombie: its task's stat says Z. 50 ms are plenty, and no test depends on the order's proof.
+    // Until the leader is a zombie: its task's stat says Z. 50 ms are plenty, and no test depends on the
+    // order's proof.
     (void)leader;
     usleep(50'000);
     rest(argument);

@@ -174,14 +174,36 @@ TEST(BpfExit, ComesOnlyWithTheLastThread) {
   EXPECT_TRUE(exits[0].facts.exit.peak_rss_bytes.has_value());
 }
 
+TEST(BpfExit, IsSeenOnceByTheOlderFormOfTheTracepoint) {
+  Stage stage;
+  const Result<TracepointForms> forms = read_tracepoint_forms();
+  if (!forms.ok()) GTEST_SKIP() << forms.error().reason;
+  TracepointForms older = *forms;
+  older.exit_has_group_dead = false;
+  Listener listener({.comms = {"ml-older"}}, {.forms = older});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  Child leader_first({stage.actor("ml-older"), "leader-exits", "5"});
+  Child plain({stage.actor("ml-older"), "thread-rename", "x", "exit", "6"});
+  leader_first.wait();
+  plain.wait();
+  for (const auto& [pid, status] : {std::pair(leader_first.pid(), 5), std::pair(plain.pid(), 6)}) {
+    const auto exits = listener.of(pid, KernelEventKind::exit);
+    ASSERT_THAT(exits, SizeIs(1));
+    EXPECT_EQ(WEXITSTATUS(exits[0].facts.exit.wait_status), status);
+    EXPECT_GT(exits[0].facts.exit.peak_rss_bytes.value_or(0), 0);
+  }
+}
+
 TEST(BpfExit, HasTheStatusThatWaitGives) {
   Stage stage;
   Listener listener({.comms = {"ml-status"}});
   MEMLOG_LISTENER_OR_SKIP(listener);
   const std::string path = stage.actor("ml-status");
-  const std::vector<std::vector<std::string>> endings = {
-      {path, "exit", "77"}, {path, "exit", "0"}, {path, "raise", std::to_string(SIGSEGV)},
-      {path, "raise", std::to_string(SIGKILL)}, {path, "raise", std::to_string(SIGABRT)}};
+  const std::vector<std::vector<std::string>> endings = {{path, "exit", "77"},
+                                                         {path, "exit", "0"},
+                                                         {path, "raise", std::to_string(SIGSEGV)},
+                                                         {path, "raise", std::to_string(SIGKILL)},
+                                                         {path, "raise", std::to_string(SIGABRT)}};
   for (const auto& command : endings) {
     Child child(command);
     const int status = child.wait();
@@ -227,7 +249,25 @@ TEST(BpfExit, HasThePeakOfItsOwnImageNotOfTheParents) {
   EXPECT_LT(events[2].facts.exit.peak_rss_bytes.value_or(0), 32 * kMiB);
 }
 
-// maxrss of the process stays at 300 MiB: the small image's peak is its own, or unknown where the kernel keeps no other.
+// The kernel's counters are per CPU: their sum is exact, the shared part alone is off by dozens of pages.
+TEST(BpfExit, HasThePeakThatProcShowed) {
+  Stage stage;
+  Listener listener({.comms = {"ml-exact"}});
+  MEMLOG_LISTENER_OR_SKIP(listener);
+  for (const char* mib : {"1", "3", "17", "64"}) {
+    Child child({stage.actor("ml-exact"), "touch", mib, "pause"});
+    child.wait_until_sleeping();
+    const int64_t shown_bytes = child.peak_rss_bytes();
+    child.kill_and_wait(SIGKILL);
+    const auto exits = listener.of(child.pid(), KernelEventKind::exit);
+    ASSERT_THAT(exits, SizeIs(1));
+    EXPECT_GE(exits[0].facts.exit.peak_rss_bytes.value_or(0), shown_bytes);
+    EXPECT_LE(exits[0].facts.exit.peak_rss_bytes.value_or(0), shown_bytes + 64 * 1024);
+  }
+}
+
+// maxrss of the process stays at 300 MiB: the small image's peak is its own, or unknown where the kernel
+// keeps no other.
 TEST(BpfExit, NeverHasThePeakOfAnEarlierImage) {
   Stage stage;
   Listener listener({.comms = {"ml-shrinks"}});

@@ -16,7 +16,8 @@ namespace memlog {
 namespace {
 
 SeenEvent keep(const KernelEvent& event) {
-  SeenEvent seen{event, std::string(event.comm), std::string(event.exe), {}, std::string(event.oom.trigger_comm)};
+  SeenEvent seen{
+      event, std::string(event.comm), std::string(event.exe), {}, std::string(event.oom.trigger_comm)};
   std::istringstream arguments{std::string(event.arguments)};
   for (std::string argument; std::getline(arguments, argument, '\0');) seen.arguments.push_back(argument);
   return seen;
@@ -88,7 +89,8 @@ size_t Listener::count(KernelEventKind kind) {
 
 std::string kinds(const std::vector<SeenEvent>& events) {
   std::string text;
-  for (const SeenEvent& event : events) text += (text.empty() ? "" : " ") + std::string(kind_name(event.facts.kind));
+  for (const SeenEvent& event : events)
+    text += (text.empty() ? "" : " ") + std::string(kind_name(event.facts.kind));
   return text;
 }
 
@@ -140,6 +142,14 @@ int64_t Child::start_boot_ns() const {
   return std::stoll(field) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
 }
 
+int64_t Child::peak_rss_bytes() const {
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+  }
+  return -1;
+}
+
 int Child::wait() {
   int status = 0;
   if (waitpid(pid_, &status, 0) != pid_) return -1;
@@ -184,7 +194,8 @@ MemoryCgroup::MemoryCgroup(const std::string& name, int64_t limit_bytes, const M
 
 MemoryCgroup::~MemoryCgroup() {
   // A process that was just reaped may hold it for a moment longer.
-  for (int attempt = 0; attempt < 200 && rmdir(directory_.c_str()) != 0 && errno == EBUSY; attempt++) usleep(10'000);
+  for (int attempt = 0; attempt < 200 && rmdir(directory_.c_str()) != 0 && errno == EBUSY; attempt++)
+    usleep(10'000);
 }
 
 uint64_t MemoryCgroup::inode() const {

@@ -23,8 +23,8 @@ struct SeenEvent {
   std::string trigger_comm;
 };
 
-// Events are in the ring before the system call that caused them returns (an exit: before wait returns), so that no test
-// has to wait for one.
+// Events are in the ring before the system call that caused them returns (an exit: before wait returns), so
+// that no test has to wait for one.
 class Listener {
  public:
   explicit Listener(const EventFilter& filter, const BpfOptions& options = {});
@@ -47,15 +47,15 @@ class Listener {
 std::string kinds(const std::vector<SeenEvent>& events);
 
 // Skips the test, or fails it where MEMLOG_REQUIRE_BPF=1, if the listener could not be opened.
-#define MEMLOG_LISTENER_OR_SKIP(listener)                                               \
-  do {                                                                                  \
-    if ((listener).error()) {                                                           \
-      const Error& why = *(listener).error();                                           \
-      const char* require = getenv("MEMLOG_REQUIRE_BPF");                               \
-      if (require != nullptr && std::string(require) == "1")                            \
-        FAIL() << why.doing << ": " << why.reason << "\nhint: " << why.hint;            \
-      GTEST_SKIP() << why.doing << ": " << why.reason;                                  \
-    }                                                                                   \
+#define MEMLOG_LISTENER_OR_SKIP(listener)                                    \
+  do {                                                                       \
+    if ((listener).error()) {                                                \
+      const Error& why = *(listener).error();                                \
+      const char* require = getenv("MEMLOG_REQUIRE_BPF");                    \
+      if (require != nullptr && std::string(require) == "1")                 \
+        FAIL() << why.doing << ": " << why.reason << "\nhint: " << why.hint; \
+      GTEST_SKIP() << why.doing << ": " << why.reason;                       \
+    }                                                                        \
   } while (false)
 
 // A directory of its own with the actor program under names of the test's choice.
@@ -82,10 +82,11 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   pid_t pid() const { return pid_; }
-  int64_t start_boot_ns() const;  // from /proc: in 10 ms ticks
-  int wait();                     // the wait status
+  int64_t start_boot_ns() const;   // from /proc: in 10 ms ticks
+  int64_t peak_rss_bytes() const;  // VmHWM
+  int wait();                      // the wait status
   int kill_and_wait(int signal);
-  void kill_group();              // the child leads a process group of its own
+  void kill_group();                              // the child leads a process group of its own
   void wait_for_output(const std::string& text);  // blocks until it was written to stdout
   void wait_until_sleeping() const;
 

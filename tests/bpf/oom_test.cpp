@@ -51,7 +51,8 @@ TEST(BpfOom, NamesTheVictimWithItsMemoryAndTheLimitThatWasHit) {
   EXPECT_GE(exits[0].facts.exit.peak_rss_bytes.value_or(0), oom.anon_bytes.value_or(0));
 }
 
-// Kernels without the cgroup-v1 code keep no lock to tell it by: the limit is then unknown, never another cgroup's.
+// Kernels without the cgroup-v1 code keep no lock to tell it by: the limit is then unknown, never another
+// cgroup's.
 TEST(BpfOom, FindsTheAncestorWhoseLimitWasHit) {
   Stage stage;
   Listener listener({.comms = {"ml-nested"}});

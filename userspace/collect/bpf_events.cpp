@@ -36,8 +36,8 @@ struct RingDeleter {
 using Skeleton = std::unique_ptr<events_bpf, SkeletonDeleter>;
 using Ring = std::unique_ptr<ring_buffer, RingDeleter>;
 
-// libbpf talks through one function of the whole process: while this lives, its last warning is kept and nothing is
-// printed; afterwards it is silent.
+// libbpf talks through one function of the whole process: while this lives, its last warning is kept and
+// nothing is printed; afterwards it is silent.
 class LibbpfWarning {
  public:
   LibbpfWarning() {
@@ -93,10 +93,10 @@ Status set_comms(events_bpf& skeleton, const EventFilter& filter) {
   return Ok{};
 }
 
-// An exec, fork or exit between attaching and this call's return is seen as any later one.
 Result<Skeleton> load_programs(const EventFilter& filter, const BpfOptions& options) {
   const std::string doing = "loading the BPF programs";
-  const Result<TracepointForms> forms = read_tracepoint_forms();
+  const Result<TracepointForms> forms =
+      options.forms ? Result<TracepointForms>(*options.forms) : read_tracepoint_forms();
   if (!forms.ok()) return forms.error();
 
   const LibbpfWarning warning;
@@ -121,7 +121,7 @@ Result<Skeleton> load_programs(const EventFilter& filter, const BpfOptions& opti
   return skeleton;
 }
 
-// The process of a thread that may be dying: NULL where /proc has it no more.
+// The process of a thread that may be dying; nullopt where /proc has it no more.
 std::optional<pid_t> process_of_thread(pid_t tid) {
   const Result<std::string> status = read_small_file(fmt::format("/proc/{}/status", tid));
   if (!status.ok()) return std::nullopt;
@@ -181,7 +181,8 @@ class BpfEvents : public EventSource {
     std::optional<KernelEvent> event = decode_bpf_event(record, page_bytes_);
     if (!event) return;
     // Older kernels name the victim by a thread's id alone.
-    if (event->pid == 0) event->pid = process_of_thread(event->oom.victim_tid).value_or(event->oom.victim_tid);
+    if (event->pid == 0)
+      event->pid = process_of_thread(event->oom.victim_tid).value_or(event->oom.victim_tid);
     (*sink_)(*event);
   }
 
@@ -203,7 +204,8 @@ Status BpfEvents::track(pid_t pid, int64_t start_boot_ns) {
     if (same || bpf_map_update_elem(tracked_fd(), &pid, &added, BPF_ANY) == 0) return Ok{};
   }
   Error error = errno_error(fmt::format("tracking process {} in the kernel", pid), errno);
-  if (error.code == E2BIG) error.reason = fmt::format("{} processes are tracked already", int{kBpfMaxTracked});
+  if (error.code == E2BIG)
+    error.reason = fmt::format("{} processes are tracked already", int{kBpfMaxTracked});
   return error;
 }
 

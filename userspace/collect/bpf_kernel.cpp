@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace memlog {
@@ -20,7 +21,8 @@ constexpr const char* kPrivilegeHint =
     "run it with sudo, or allow it once: sudo setcap cap_bpf,cap_perfmon+ep \"$(command -v memlog)\"";
 constexpr size_t kLogTailBytes = 600;
 
-// Prototype of a tracepoint: its first argument's kind and how many there are, the hidden `void *` not counted.
+// Prototype of a tracepoint: its first argument's kind and how many there are, the hidden `void *` not
+// counted.
 struct Prototype {
   int arguments = 0;
   bool first_is_pointer = false;
@@ -37,8 +39,8 @@ std::optional<Prototype> find_prototype(const btf* types, const std::string& tra
   return Prototype{btf_vlen(function) - 1, first != nullptr && btf_is_ptr(first)};
 }
 
-// Whether the thread may use the capability in the first user namespace's eyes or only in its own cannot be told from
-// here: where both are held and the kernel still refuses, the hint names the other causes.
+// Whether the thread may use the capability in the first user namespace's eyes or only in its own cannot be
+// told from here: where both are held and the kernel still refuses, the hint names the other causes.
 bool has_capability(int capability) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[2] = {};
@@ -66,9 +68,10 @@ std::string_view last_part(std::string_view text, size_t limit) {
 Result<TracepointForms> read_tracepoint_forms() {
   const std::string doing = "looking for the kernel's tracepoints";
   if (access(kKernelBtf, R_OK) != 0) {
-    return Error{doing, fmt::format("this kernel has no type information ({} is missing)", kKernelBtf),
-                 "a kernel built with CONFIG_DEBUG_INFO_BTF=y has it, as those of all current distributions are",
-                 ENOENT};
+    return Error{
+        doing, fmt::format("this kernel has no type information ({} is missing)", kKernelBtf),
+        "a kernel built with CONFIG_DEBUG_INFO_BTF=y has it, as those of all current distributions are",
+        ENOENT};
   }
   const std::unique_ptr<btf, decltype(&btf__free)> types(btf__parse(kKernelBtf, nullptr), btf__free);
   if (!types) {
@@ -76,9 +79,11 @@ Result<TracepointForms> read_tracepoint_forms() {
     error.reason = fmt::format("cannot use {}: {}", kKernelBtf, error.reason);
     return error;
   }
-  for (const char* needed : {"sched_process_exec", "sched_process_fork", "task_rename", "sched_process_exit"}) {
+  for (const char* needed :
+       {"sched_process_exec", "sched_process_fork", "task_rename", "sched_process_exit"}) {
     if (!find_prototype(types.get(), needed))
-      return Error{doing, fmt::format("this kernel has no tracepoint {}", needed), "Linux 5.8 or later has it", 0};
+      return Error{doing, fmt::format("this kernel has no tracepoint {}", needed),
+                   "Linux 5.8 or later has it", 0};
   }
   const std::optional<Prototype> oom = find_prototype(types.get(), "mark_victim");
   TracepointForms forms;
@@ -88,14 +93,16 @@ Result<TracepointForms> read_tracepoint_forms() {
   return forms;
 }
 
-Error bpf_error(std::string doing, int code, const std::string& last_warning, const std::string& verifier_log) {
+Error bpf_error(std::string doing, int code, const std::string& last_warning,
+                const std::string& verifier_log) {
   Error error = errno_error(std::move(doing), -code);
   if (code == -EPERM) {
     error.reason = may_load_programs() ? "the kernel refuses BPF programs although the capabilities are there"
                                        : "not permitted: CAP_BPF and CAP_PERFMON are needed";
-    error.hint = may_load_programs()
-                     ? "a user namespace, kernel lockdown or a seccomp filter does this: run it on the host itself"
-                     : kPrivilegeHint;
+    error.hint =
+        may_load_programs()
+            ? "a user namespace, kernel lockdown or a seccomp filter does this: run it on the host itself"
+            : kPrivilegeHint;
     return error;
   }
   if (const std::string_view log = last_part(verifier_log, kLogTailBytes); !log.empty()) {
@@ -104,7 +111,8 @@ Error bpf_error(std::string doing, int code, const std::string& last_warning, co
     error.reason += fmt::format(" ({})", warning);
   }
   if (!verifier_log.empty() || code == -EINVAL)
-    error.hint = "memlog does not know this kernel: please report the lines above with the output of uname -a";
+    error.hint =
+        "memlog does not know this kernel: please report the lines above with the output of uname -a";
   return error;
 }
 

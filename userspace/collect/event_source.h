@@ -13,7 +13,8 @@
 namespace memlog {
 
 // What a source lets through. Exec, fork and rename of a process whose comm is in `comms` are seen and make
-// it tracked; every event of a tracked process is seen; OOM victims are seen always.
+// it tracked; every event of a tracked process is seen; OOM victims are seen always. A process that ran
+// before the source was opened becomes tracked by its next exec or rename, or by track().
 struct EventFilter {
   std::vector<std::string> comms;  // compared with the kernel's comm: at most 15 bytes each
   bool every_process = false;      // all processes are tracked until untrack(): the caller decides
@@ -27,7 +28,8 @@ class EventSource {
   virtual ~EventSource() = default;
   virtual const char* name() const = 0;  // as stored in run.event_source: "bpf"
   virtual int poll_fd() const = 0;       // readable when drain() has something
-  // Hands every waiting event to `sink`, oldest first. Never blocks.
+  // Hands every waiting event to `sink`, oldest first. Never blocks. `sink` must not throw, nor print: the
+  // ring fills meanwhile.
   virtual void drain(const Sink& sink) = 0;
   // From the return on, all events of this process are seen (untrack: no more, once those under way are
   // drained).
