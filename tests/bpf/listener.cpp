@@ -117,6 +117,7 @@ Child::Child(std::vector<std::string> command, const std::string& cgroup_procs) 
   output_.reset(ends[0]);
   const OwnedFd input(ends[1]);
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_ = fork();

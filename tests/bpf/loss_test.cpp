@@ -8,35 +8,36 @@
 namespace memlog {
 namespace {
 
+constexpr size_t kCrowd = 4000;
+constexpr size_t kUnread = 200;
+
 TEST(BpfLoss, NoneWhenFourThousandProcessesAreKilledAtOnce) {
-  constexpr size_t kProcesses = 4000;
   Stage stage;
   Listener listener({.comms = {"ml-crowd"}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child crowd({stage.actor("ml-crowd"), "crowd", std::to_string(kProcesses), "pause"});
+  Child crowd({stage.actor("ml-crowd"), "crowd", std::to_string(kCrowd), "pause"});
   crowd.wait_for_output("ready");
-  ASSERT_EQ(listener.count(KernelEventKind::fork), kProcesses);
+  ASSERT_EQ(listener.count(KernelEventKind::fork), kCrowd);
 
   crowd.kill_group();
   crowd.wait();
   // The children are init's now: their end can only be seen by the events themselves.
-  for (int attempt = 0; attempt < 3000 && listener.count(KernelEventKind::exit) < kProcesses + 1; attempt++)
+  for (int attempt = 0; attempt < 3000 && listener.count(KernelEventKind::exit) < kCrowd + 1; attempt++)
     usleep(10'000);
-  EXPECT_EQ(listener.count(KernelEventKind::exit), kProcesses + 1);
+  EXPECT_EQ(listener.count(KernelEventKind::exit), kCrowd + 1);
   EXPECT_EQ(listener.source().lost_count(), 0U);
 }
 
 TEST(BpfLoss, IsCountedToTheLastEventWhenNobodyReads) {
-  constexpr size_t kProcesses = 200;
   Stage stage;
   Listener listener({.comms = {"ml-unread"}}, {.ring_bytes = 4096});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-unread"), "fork", std::to_string(kProcesses)});
+  Child child({stage.actor("ml-unread"), "fork", std::to_string(kUnread)});
   child.wait();
   const size_t seen = listener.all().size();
   const uint64_t lost = listener.source().lost_count();
   EXPECT_GT(lost, 0U);
-  EXPECT_EQ(seen + lost, 2 * kProcesses + 3);  // fork and exit of each; rename, exec and exit of their parent
+  EXPECT_EQ(seen + lost, 2 * kUnread + 3);  // fork and exit of each; rename, exec and exit of their parent
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 using testing::SizeIs;
 
-constexpr int64_t kMiB = 1024 * 1024;
+constexpr int64_t kMiB = int64_t{1024} * 1024;
 constexpr int64_t kLimitBytes = 32 * kMiB;
 
 #define MEMLOG_CGROUP_OR_SKIP(cgroup) \

@@ -15,6 +15,7 @@ namespace memlog {
 namespace {
 
 constexpr uid_t kNobody = 65534;
+constexpr __u32 kPerfmonAndBpf = (1U << (38 - 32)) | (1U << (39 - 32));  // in the second word of a set
 
 // Runs `prepare` and then opens the events in a child process; the text is "ok" or the error.
 std::string open_in_child(bool (*prepare)()) {
@@ -46,7 +47,6 @@ bool become_nobody_with_two_capabilities() {
   if (prctl(PR_SET_KEEPCAPS, 1) != 0 || !become_nobody()) return false;
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[2] = {};
-  constexpr __u32 kPerfmonAndBpf = (1U << (38 - 32)) | (1U << (39 - 32));
   sets[1].effective = kPerfmonAndBpf;
   sets[1].permitted = kPerfmonAndBpf;
   return syscall(SYS_capset, &header, sets) == 0;

@@ -24,7 +24,8 @@
 namespace memlog {
 namespace {
 
-constexpr int64_t kTickNs = 10 * kNsPerMs;  // of the start time in /proc/PID/stat
+constexpr int64_t kTickNs = 10 * kNsPerMs;           // of the start time in /proc/PID/stat
+constexpr std::string_view kProcessField = "Tgid:";  // in /proc/TID/status
 constexpr size_t kVerifierLogBytes = size_t{1} << 20;
 
 struct SkeletonDeleter {
@@ -41,22 +42,22 @@ using Ring = std::unique_ptr<ring_buffer, RingDeleter>;
 class LibbpfWarning {
  public:
   LibbpfWarning() {
-    last_.clear();
+    last.clear();
     libbpf_set_print(keep);
   }
   ~LibbpfWarning() { libbpf_set_print(nullptr); }
   LibbpfWarning(const LibbpfWarning&) = delete;
   LibbpfWarning& operator=(const LibbpfWarning&) = delete;
-  const std::string& text() const { return last_; }
+  const std::string& text() const { return last; }
 
  private:
   static int keep(libbpf_print_level level, const char* format, va_list arguments) {
     if (level != LIBBPF_WARN) return 0;
     char line[512];
-    if (vsnprintf(line, sizeof line, format, arguments) > 0) last_ = line;
+    if (vsnprintf(line, sizeof line, format, arguments) > 0) last = line;
     return 0;
   }
-  static inline thread_local std::string last_;
+  static inline thread_local std::string last;
 };
 
 // Room for the verifier's log. Left uninitialised, so that it costs memory only where the verifier writes.
@@ -127,9 +128,9 @@ std::optional<pid_t> process_of_thread(pid_t tid) {
   if (!status.ok()) return std::nullopt;
   std::optional<pid_t> process;
   for_each_line(*status, [&](std::string_view line) {
-    constexpr std::string_view kField = "Tgid:";
-    if (!line.starts_with(kField)) return;
-    if (const auto tgid = parse_int(trim(line.substr(kField.size())))) process = static_cast<pid_t>(*tgid);
+    if (!line.starts_with(kProcessField)) return;
+    if (const auto tgid = parse_int(trim(line.substr(kProcessField.size()))))
+      process = static_cast<pid_t>(*tgid);
   });
   return process;
 }

@@ -13,7 +13,8 @@
 
 namespace memlog {
 
-inline constexpr uint32_t kDefaultRingBytes = 512 * 1024;  // 4000 processes killed at once need 256 KiB
+inline constexpr uint32_t kDefaultRingBytes =
+    uint32_t{512} * 1024;  // 4000 processes killed at once need 256 KiB
 
 struct BpfOptions {
   uint32_t ring_bytes = kDefaultRingBytes;  // a power of two, at least a page

@@ -20,6 +20,10 @@ constexpr const char* kKernelBtf = "/sys/kernel/btf/vmlinux";
 constexpr const char* kPrivilegeHint =
     "run it with sudo, or allow it once: sudo setcap cap_bpf,cap_perfmon+ep \"$(command -v memlog)\"";
 constexpr size_t kLogTailBytes = 600;
+// Numbers of <linux/capability.h>; its own names hide behind macros, and older copies lack the last two.
+constexpr int kCapSysAdmin = 21;
+constexpr int kCapPerfmon = 38;
+constexpr int kCapBpf = 39;
 
 // Prototype of a tracepoint: its first argument's kind and how many there are, the hidden `void *` not
 // counted.
@@ -49,10 +53,7 @@ bool has_capability(int capability) {
 }
 
 bool may_load_programs() {
-  constexpr int kSysAdmin = 21;
-  constexpr int kPerfmon = 38;
-  constexpr int kBpf = 39;
-  return has_capability(kSysAdmin) || (has_capability(kBpf) && has_capability(kPerfmon));
+  return has_capability(kCapSysAdmin) || (has_capability(kCapBpf) && has_capability(kCapPerfmon));
 }
 
 std::string_view last_part(std::string_view text, size_t limit) {
