@@ -72,6 +72,12 @@ static __noinline __s64 sum_percpu_counter(struct percpu_counter___smp* counter)
     pages_ < 0 ? 0 : pages_; /* the parts are read one after another */                           \
   })
 
+// Whether the task is in the middle of an exec, whose own renaming says nothing that the exec's event does not.
+static __always_inline bool is_in_execve(struct task_struct* task) {
+  struct task_struct___in_execve* in_exec = (void*)task;
+  return bpf_core_field_exists(in_exec->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(in_exec, in_execve);
+}
+
 // The memory cgroup's state of a task; NULL without CONFIG_CGROUPS or CONFIG_MEMCG. The number of the
 // controller depends on the configuration. On cgroup v2 it is the nearest ancestor's that has the controller.
 static __always_inline struct cgroup_subsys_state* memory_css_of(struct task_struct* task) {

@@ -97,6 +97,7 @@ SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct* task, const char* new_comm) {
   __s32 tgid = BPF_CORE_READ(task, tgid);
   if (BPF_CORE_READ(task, pid) != tgid) return 0;  // a thread's name is not the process's
+  if (is_in_execve(task)) return 0;
   struct BpfComm comm;
   read_comm(comm.bytes, new_comm);  // task->comm is still the old name
   __u64 start_boot_ns = BPF_CORE_READ(task, start_boottime);

@@ -106,6 +106,9 @@ struct task_struct {
 struct task_struct___cgroups {
   struct css_set* cgroups;
 };
+struct task_struct___in_execve {
+  unsigned int in_execve : 1;
+};
 
 enum cgroup_subsys_id___memory { memory_cgrp_id___memory = 0 };
 

@@ -71,7 +71,7 @@ TEST(BpfExec, OfALongNameMatchesByItsFirst15Bytes) {
   MEMLOG_LISTENER_OR_SKIP(listener);
   Child child({stage.actor("ml-long-worker-name"), "exit", "0"});
   child.wait();
-  ASSERT_EQ(kinds(listener.of(child.pid())), "rename exec exit");
+  ASSERT_EQ(kinds(listener.of(child.pid())), "exec exit");
   EXPECT_EQ(listener.all()[0].comm, "ml-long-worker-");
 }
 
@@ -83,7 +83,7 @@ TEST(BpfExec, FromAnotherThreadKeepsTheProcess) {
   child.wait();
 
   const auto events = listener.of(child.pid());
-  ASSERT_EQ(kinds(events), "rename exec rename exec exit");
+  ASSERT_EQ(kinds(events), "exec exec exit");
   EXPECT_EQ(events[3].comm, "ml-second");
   EXPECT_EQ(events[3].facts.start_boot_ns, events[1].facts.start_boot_ns);
   EXPECT_EQ(WEXITSTATUS(events[4].facts.exit.wait_status), 7);
@@ -111,7 +111,7 @@ TEST(BpfFork, OfAThreadIsNotAProcess) {
   MEMLOG_LISTENER_OR_SKIP(listener);
   Child child({stage.actor("ml-one"), "thread-rename", "ml-one"});
   child.wait();
-  EXPECT_EQ(kinds(listener.all()), "rename exec exit");
+  EXPECT_EQ(kinds(listener.all()), "exec exit");
 }
 
 TEST(BpfFork, OfATrackedParentIsFollowedOnlyWhereAsked) {
@@ -147,7 +147,7 @@ TEST(BpfRename, OfATrackedProcessIsSeenWhateverTheNewName) {
   Child child({stage.actor("ml-old"), "rename", "ml-new", "exit", "0"});
   child.wait();
   const auto events = listener.of(child.pid());
-  ASSERT_EQ(kinds(events), "rename exec rename exit");
+  ASSERT_EQ(kinds(events), "exec rename exit");
   EXPECT_EQ(events[2].comm, "ml-new");
   EXPECT_EQ(events[3].comm, "ml-new");
 }
@@ -244,7 +244,7 @@ TEST(BpfExit, HasThePeakOfItsOwnImageNotOfTheParents) {
   Child child({stage.actor("ml-fat"), "touch", "300", "child", stage.actor("ml-small"), "exit", "0"});
   child.wait();
   const auto& events = listener.all();
-  ASSERT_EQ(kinds(events), "rename exec exit");
+  ASSERT_EQ(kinds(events), "exec exit");
   EXPECT_GT(events[2].facts.exit.peak_rss_bytes.value_or(0), 0);
   EXPECT_LT(events[2].facts.exit.peak_rss_bytes.value_or(0), 32 * kMiB);
 }
@@ -315,7 +315,7 @@ TEST(BpfTrack, CanBeDoneTwice) {
   ASSERT_TRUE(listener.source().track(child.pid(), child.start_boot_ns()).ok());
   ASSERT_TRUE(listener.source().track(child.pid(), child.start_boot_ns()).ok());
   child.kill_and_wait(SIGKILL);
-  EXPECT_EQ(kinds(listener.of(child.pid())), "rename exec exit");
+  EXPECT_EQ(kinds(listener.of(child.pid())), "exec exit");
   EXPECT_TRUE(listener.of(child.pid()).back().facts.exit.peak_rss_bytes.has_value());
 }
 
@@ -327,7 +327,7 @@ TEST(BpfUntrack, Silences) {
   child.wait_until_sleeping();
   listener.source().untrack(child.pid());
   child.kill_and_wait(SIGKILL);
-  EXPECT_EQ(kinds(listener.of(child.pid())), "rename exec");
+  EXPECT_EQ(kinds(listener.of(child.pid())), "exec");
 }
 
 TEST(BpfEveryProcess, SeesTheWholeLifeOfAnyName) {
@@ -336,7 +336,7 @@ TEST(BpfEveryProcess, SeesTheWholeLifeOfAnyName) {
   MEMLOG_LISTENER_OR_SKIP(listener);
   Child child({stage.actor("ml-anybody"), "fork", "1"});
   child.wait();
-  EXPECT_EQ(kinds(listener.of(child.pid())), "fork rename exec exit");
+  EXPECT_EQ(kinds(listener.of(child.pid())), "fork exec exit");
 }
 
 TEST(BpfSource, WakesPollWhenThereIsSomething) {
@@ -348,7 +348,7 @@ TEST(BpfSource, WakesPollWhenThereIsSomething) {
   Child child({stage.actor("ml-poll"), "exit", "0"});
   EXPECT_EQ(poll(&waiting, 1, 10'000), 1);
   child.wait();
-  EXPECT_EQ(kinds(listener.all()), "rename exec exit");
+  EXPECT_EQ(kinds(listener.all()), "exec exit");
   EXPECT_EQ(poll(&waiting, 1, 0), 0);
 }
 

@@ -37,7 +37,7 @@ TEST(BpfLoss, IsCountedToTheLastEventWhenNobodyReads) {
   const size_t seen = listener.all().size();
   const uint64_t lost = listener.source().lost_count();
   EXPECT_GT(lost, 0U);
-  EXPECT_EQ(seen + lost, 2 * kUnread + 3);  // fork and exit of each; rename, exec and exit of their parent
+  EXPECT_EQ(seen + lost, 2 * kUnread + 2);  // fork and exit of each; exec and exit of their parent
 }
 
 }  // namespace

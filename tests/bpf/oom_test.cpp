@@ -112,7 +112,7 @@ TEST(BpfOom, IsNotAKillByHand) {
   child.wait_until_sleeping();
   EXPECT_EQ(child.kill_and_wait(SIGKILL), SIGKILL);
   const auto events = listener.of(child.pid());
-  ASSERT_EQ(kinds(events), "rename exec exit");
+  ASSERT_EQ(kinds(events), "exec exit");
   EXPECT_FALSE(events[2].facts.exit.is_oom_victim);
 }
 

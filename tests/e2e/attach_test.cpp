@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "e2e/harness.h"
@@ -117,7 +118,7 @@ TEST_F(Attach, ATitleThatIsSetLaterIsAttachedAtTheRename) {
   EXPECT_EQ(e2e::run({workload("e2e-gunicorn"), "name=gunicorn: maste", "sleep=200ms"}).exit_status, 0);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT comm FROM process"), "gunicorn: maste");
-  EXPECT_EQ(ask("SELECT first_seen_by FROM process WHERE start_time_ns <= first_seen_ns"), "scan");
+  EXPECT_EQ(ask("SELECT first_seen_by FROM process WHERE start_time_ns <= first_seen_ns"), "rename");
 }
 
 TEST_F(Attach, AHostileNameIsReadWhole) {

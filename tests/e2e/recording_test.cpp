@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples, ends of a recording, and what is left after a crash.
-#include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 

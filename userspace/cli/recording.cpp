@@ -178,9 +178,6 @@ RecordingOutcome record(const RecordOptions& options, Target target) {
 
   const std::unique_ptr<RunWriter> writer =
       or_die(RunWriter::begin(database, describe_run(options, target, source.get(), recording.clock)));
-  say(fmt::format("run {}: {} {} every {} into {}", writer->run_id(), launcher ? "recording" : "waiting for",
-                  target.in_words(), format_duration(options.interval_ns), database));
-
   RecordQueue queue(kQueueRecords);
   Progress progress;
   Recorder recorder(target, recording, source.get(), launcher ? &*launcher : nullptr, queue, progress);
@@ -192,6 +189,8 @@ RecordingOutcome record(const RecordOptions& options, Target target) {
   std::string why;
   const Status begun = recorder.begin();
   if (begun) {
+    say(fmt::format("run {}: {} {} every {} into {}", writer->run_id(), launcher ? "recording" : "waiting for",
+                    target.in_words(), format_duration(options.interval_ns), database));
     std::thread recording_thread([&] {
       why = recorder.run();
       progress.finish();

@@ -39,7 +39,7 @@ Status ProcessTracker::attach_pid(pid_t pid) {
   if (is_zombie(*facts)) {
     return Error{doing, fmt::format("'{}' has already ended and only waits to be reaped", facts->comm), ""};
   }
-  if (!processes_.contains(pid)) attach_by_scan(*facts, Claim::matched, boot_now_ns());
+  if (!processes_.contains(pid)) attach_found(*facts, Claim::matched, SeenBy::scan, boot_now_ns());
   if (!processes_.contains(pid)) return Error{doing, "it ended at this moment", ""};
   return Ok{};
 }
@@ -68,7 +68,7 @@ void ProcessTracker::scan(int64_t boot_ns) {
   for (const pid_t pid : *pids) {
     const auto process = processes_.find(pid);
     if (process == processes_.end()) {
-      consider(pid, boot_ns);
+      consider(pid, SeenBy::scan, boot_ns);
     } else if (source_ == nullptr) {
       refresh_by_scan(process, boot_ns);
     }
@@ -81,7 +81,7 @@ void ProcessTracker::scan_cgroup(int64_t boot_ns) {
   const Result<std::vector<pid_t>> pids = list_cgroup_pids(*options_.cgroup_mount, *target_.cgroup);
   if (!pids) return;
   for (const pid_t pid : *pids) {
-    if (!processes_.contains(pid)) consider(pid, boot_ns);
+    if (!processes_.contains(pid)) consider(pid, SeenBy::scan, boot_ns);
   }
 }
 
@@ -107,14 +107,14 @@ void ProcessTracker::adopt_descendants(const std::vector<pid_t>& pids, int64_t b
     for (const pid_t pid : found->second) {
       const Result<ProcessFacts> facts = read_process_facts(options_.proc, pid);
       if (!facts) continue;
-      attach_by_scan(*facts, Claim::descendant, boot_ns);
+      attach_found(*facts, Claim::descendant, SeenBy::scan, boot_ns);
       parents.push_back(pid);
     }
   }
 }
 
 // One process that is not tracked: is it a target?
-void ProcessTracker::consider(pid_t pid, int64_t boot_ns) {
+void ProcessTracker::consider(pid_t pid, SeenBy seen_by, int64_t boot_ns) {
   if (pid == getpid()) return;
   if (!target_.match && !target_.cgroup) {
     // The name decides alone, and most processes fall out here for the price of one small read.
@@ -126,11 +126,11 @@ void ProcessTracker::consider(pid_t pid, int64_t boot_ns) {
   switch (target_.judge(candidate_from(*facts))) {
     case Judgement::no: return;
     case Judgement::unsure: unsure_until_ns_.try_emplace(pid, boot_ns + kUnsurePatienceNs); return;
-    case Judgement::yes: attach_by_scan(*facts, Claim::matched, boot_ns); return;
+    case Judgement::yes: attach_found(*facts, Claim::matched, seen_by, boot_ns); return;
   }
 }
 
-void ProcessTracker::attach_by_scan(const ProcessFacts& facts, Claim claim, int64_t boot_ns) {
+void ProcessTracker::attach_found(const ProcessFacts& facts, Claim claim, SeenBy seen_by, int64_t boot_ns) {
   Tracked& tracked = add(facts.pid, facts.start_ticks * ns_per_tick_, claim);
   tracked.facts.comm = facts.comm;
   tracked.facts.name = full_name(facts.comm, view(facts.exe), view(facts.argv0));
@@ -140,7 +140,7 @@ void ProcessTracker::attach_by_scan(const ProcessFacts& facts, Claim claim, int6
     const Result<ProcessFacts> still = read_process_facts(options_.proc, facts.pid);
     if (!tracking || !still || still->start_ticks != facts.start_ticks) return drop(facts.pid);
   }
-  become_row(tracked, SeenBy::scan, boot_ns);
+  become_row(tracked, seen_by, boot_ns);
 }
 
 // Without events: has this tracked process become another one, or taken another name or image?
@@ -151,7 +151,7 @@ void ProcessTracker::refresh_by_scan(Processes::iterator process, int64_t boot_n
   Tracked& tracked = process->second;
   if (Nullable(facts->start_ticks) != tracked.facts.start_ticks) {
     end(process, boot_ns, nullptr);
-    return consider(pid, boot_ns);
+    return consider(pid, SeenBy::scan, boot_ns);
   }
   if (tracked.is_launched) return;
   if (is_zombie(*facts) || (facts->comm == tracked.facts.comm && facts->exe == tracked.facts.exe)) return;
@@ -166,7 +166,7 @@ void ProcessTracker::recheck_unsure(int64_t boot_ns) {
     const Result<ProcessFacts> facts = read_process_facts(options_.proc, pid);
     const Judgement judgement = facts ? target_.judge(candidate_from(*facts)) : Judgement::no;
     if (judgement == Judgement::yes) {
-      attach_by_scan(*facts, Claim::matched, boot_ns);
+      attach_found(*facts, Claim::matched, SeenBy::rename, boot_ns);
       continue;
     }
     if (judgement == Judgement::unsure && boot_ns < until_ns) continue;

@@ -153,7 +153,7 @@ void ProcessTracker::on_fork(const KernelEvent& event) {
 void ProcessTracker::on_rename(const KernelEvent& event) {
   Tracked* tracked = find(event.pid, event.start_boot_ns, event.boot_ns);
   if (tracked == nullptr) {
-    consider(event.pid, event.boot_ns);
+    consider(event.pid, SeenBy::rename, event.boot_ns);
     return;
   }
   if (tracked->is_launched || tracked->facts.comm == event.comm) return;

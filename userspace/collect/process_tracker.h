@@ -107,8 +107,8 @@ class ProcessTracker {
   void settle_unreadable(Tracked& tracked, int64_t boot_ns);
   void end(Processes::iterator process, int64_t boot_ns, const ExitFacts* exit);
   void forget(Processes::iterator process);
-  void consider(pid_t pid, int64_t boot_ns);
-  void attach_by_scan(const ProcessFacts& facts, Claim claim, int64_t boot_ns);
+  void consider(pid_t pid, SeenBy seen_by, int64_t boot_ns);
+  void attach_found(const ProcessFacts& facts, Claim claim, SeenBy seen_by, int64_t boot_ns);
   void refresh_by_scan(Processes::iterator process, int64_t boot_ns);
   void adopt_descendants(const std::vector<pid_t>& pids, int64_t boot_ns);
   void recheck_unsure(int64_t boot_ns);
