@@ -1,48 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory cgroups, v1 and v2: where the memory controller's hierarchy is mounted, and one cgroup's readings.
+// CgroupSampler: one memory cgroup's readings, v1 or v2, through kept file descriptors.
+//
+// A kept descriptor is bound to its cgroup: after rmdir it answers ENODEV, also where a new cgroup has the
+// path. v1's tightest limit is memory.stat's hierarchical_memory_limit, in which the kernel has taken the
+// minimum over all ancestors, those that a container does not see included. v2 has no such number: memory.max
+// of each visible ancestor is read.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/owned_fd.h"
-#include "base/result.h"
+#include "collect/cgroup_mount.h"
 #include "model/records.h"
 
 namespace memlog {
-
-// The mounted hierarchy that has the memory controller.
-struct CgroupMount {
-  std::string directory;  // "/sys/fs/cgroup/memory"
-  std::string root;       // path inside the hierarchy that `directory` shows ("/" but in a container)
-  int version = 2;
-};
-// From the text of /proc/self/mountinfo; v1 with the memory option wins over v2. nullopt: no memory cgroups
-// here.
-std::optional<CgroupMount> parse_cgroup_mount(std::string_view mountinfo);
-// The directory of the cgroup `path` (as in /proc/PID/cgroup) under the mount; nullopt where the mount does
-// not show it.
-std::optional<std::string> cgroup_directory(const CgroupMount& mount, std::string_view path);
-// The cgroup path of a directory given by the user: a path under the mount, or already a cgroup path.
-Result<std::string> cgroup_path_from_argument(const CgroupMount& mount, std::string_view argument);
-// The path whose directory has this inode number (the kernel's cgroup id).
-Result<std::string> cgroup_path_from_id(const CgroupMount& mount, uint64_t id);
-// Pids in the cgroup and all its descendants.
-Result<std::vector<pid_t>> list_cgroup_pids(const CgroupMount& mount, std::string_view path);
 
 class CgroupSampler {
  public:
   CgroupSampler(const CgroupMount& mount, std::string path);
   // Sets current, peak, tightest limit of all ancestors and oom_kill count (v2: memory.events.local); NULL
-  // where the kernel has no such file or no limit is set. false: the cgroup is gone.
+  // where the kernel has no such file or no limit is set; key and time_ns are the caller's. false: the cgroup
+  // is gone (or the mount does not show it), and all is NULL.
   bool sample(CgroupSample& sample);
   const std::string& path() const { return path_; }
 
  private:
-  CgroupMount mount_;
+  int version_;
   std::string path_;
+  std::string directory_;  // empty: not shown by the mount
+  bool is_gone_ = false;
+  OwnedFd current_;
+  OwnedFd peak_;
+  OwnedFd oom_;                  // memory.oom_control, memory.events.local
+  std::vector<OwnedFd> limits_;  // v1: memory.stat; v2: memory.max, the cgroup's own first
 };
 
 }  // namespace memlog
