@@ -113,7 +113,7 @@ TEST(BpfOom, IsNotAKillByHand) {
   EXPECT_EQ(child.kill_and_wait(SIGKILL), SIGKILL);
   const auto events = listener.of(child.pid());
   ASSERT_EQ(kinds(events), "exec exit");
-  EXPECT_FALSE(events[2].facts.exit.is_oom_victim);
+  EXPECT_FALSE(events[1].facts.exit.is_oom_victim);
 }
 
 }  // namespace
