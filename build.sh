@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Everything from a fresh Debian 12 machine on: ./build.sh [deps | build | demo | test | bench | help]
+# Everything from a fresh Debian 12 machine on; without an argument it says what it can do.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 build_packages=(build-essential cmake ninja-build pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev libcli11-dev
   libsqlite3-dev libcairo2-dev libgtest-dev libgmock-dev nlohmann-json3-dev libfmt-dev)
-test_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev sqlite3 strace git)
+test_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev strace git)
+bench_packages=(python3-psutil sysstat)
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
@@ -35,9 +36,27 @@ case "${1:-help}" in
     configure_and_build release
     echo "built: build/release/memlog" >&2
     ;;
+  demo)
+    install_packages "${build_packages[@]}"
+    configure_and_build release >&2
+    tests/demo/run.sh build/release
+    ;;
   test)
     install_packages "${build_packages[@]}" "${test_packages[@]}"
     tests/run.sh
     ;;
-  *) grep -m1 -A0 '^# Everything' "$0" | cut -c3- ;;
+  bench)
+    install_packages "${build_packages[@]}" "${bench_packages[@]}"
+    configure_and_build release >&2
+    tests/bench/run.sh build/release
+    ;;
+  *)
+    cat <<'END'
+./build.sh deps     installs the packages that a build needs and that are missing (Debian 12 or newer)
+./build.sh build    the same, and builds build/release/memlog
+./build.sh demo     the same, and records a demonstration workload
+./build.sh test     installs what the tests need and passes all of them
+./build.sh bench    measures memlog beside its rivals and prints the ratios
+END
+    ;;
 esac

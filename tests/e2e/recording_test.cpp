@@ -159,7 +159,8 @@ TEST_F(Recording, AKillLosesAtMostOneCommitIntervalAndShowsAsInterrupted) {
 
 TEST_F(Recording, TheRecorderStaysSmallAndFlat) {
   Child trace = this->trace({"--name", "e2e-flat", "--interval", "1ms", "--keep"});
-  Child worker = Child::start({workload("e2e-flat"), "pause"});
+  const std::string program = workload("e2e-flat");
+  Child worker = Child::start({program, "pause"});
   const auto rss_kib = [&] {
     std::ifstream status("/proc/" + std::to_string(trace.pid()) + "/status");
     for (std::string line; std::getline(status, line);) {
@@ -169,7 +170,7 @@ TEST_F(Recording, TheRecorderStaysSmallAndFlat) {
   };
   sleep(3);
   const long early_kib = rss_kib();
-  for (int i = 0; i < 200; ++i) e2e::run({workload("e2e-flat")});
+  for (int i = 0; i < 200; ++i) e2e::run({program});
   sleep(3);
   const long late_kib = rss_kib();
   trace.signal(SIGINT);
