@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output: results on stdout, buffered. A reader that went away (`| head`) is no error: put() then answers false
-// and the command ends quietly.
+// Output: results on stdout, buffered. A reader that went away (`| head`) is no error: put() then answers
+// false and the command ends quietly.
 #pragma once
 
 #include <string>

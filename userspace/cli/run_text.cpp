@@ -7,6 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 namespace memlog {
@@ -14,7 +15,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json json_of(Nullable value) { return value.has_value() ? ordered_json(value.value()) : ordered_json(); }
+ordered_json json_of(Nullable value) {
+  return value.has_value() ? ordered_json(value.value()) : ordered_json();
+}
 
 ordered_json json_of(const std::optional<std::string>& text) {
   return text ? ordered_json(valid_utf8(*text)) : ordered_json();
@@ -82,9 +85,14 @@ ordered_json cgroup_json(const CgroupSummary& cgroup) {
 }
 
 ordered_json gap_json(const GapSummary& gap) {
-  return {{"kind", gap.kind},           {"span_count", gap.span_count}, {"total_ns", gap.total_ns},
-          {"longest_ns", gap.longest_ns}, {"first_ns", gap.first_ns},     {"last_ns", gap.last_ns},
-          {"lost_count", json_of(gap.lost_count)}, {"detail", json_of(gap.detail)}};
+  return {{"kind", gap.kind},
+          {"span_count", gap.span_count},
+          {"total_ns", gap.total_ns},
+          {"longest_ns", gap.longest_ns},
+          {"first_ns", gap.first_ns},
+          {"last_ns", gap.last_ns},
+          {"lost_count", json_of(gap.lost_count)},
+          {"detail", json_of(gap.detail)}};
 }
 
 ordered_json host_json(const HostExtremes& host) {
@@ -110,13 +118,13 @@ ordered_json array_of(const Items& items, Function to_json) {
 std::string bytes_or_dash(Nullable bytes) { return bytes.has_value() ? format_bytes(bytes.value()) : "-"; }
 
 std::string run_end_text(const Run& run) {
-  std::string text = run.state == RunState::running       ? "recording"
-                     : run.state == RunState::interrupted ? "interrupted"
-                                                          : run.end_reason.value_or("ended");
+  std::string text;
   if (run.oom_kill_count > 0)
-    text += fmt::format(", {} OOM kill{}", run.oom_kill_count, run.oom_kill_count == 1 ? "" : "s");
-  if (run.is_incomplete) text += ", incomplete";
-  return text;
+    text = fmt::format("{} OOM kill{}; ", run.oom_kill_count, run.oom_kill_count == 1 ? "" : "s");
+  if (run.is_incomplete) text += "events lost; ";
+  if (run.state == RunState::running) return text + "recording";
+  if (run.state == RunState::interrupted) return text + "interrupted";
+  return text + run.end_reason.value_or("ended");
 }
 
 std::string oom_place_text(const OomKillSummary& kill) {
@@ -147,7 +155,8 @@ std::string process_end_text(const ProcessSummary& process, const OomKillSummary
       return "killed by " + signal + (process.core_dumped == Nullable(1) ? " (core dumped)" : "");
     case EndReason::oom_killed: {
       const std::string place = kill == nullptr ? "" : oom_place_text(*kill);
-      return (process.exit_signal.has_value() ? signal : "SIGKILL") + ", OOM kill" + (place.empty() ? "" : " ") + place;
+      return (process.exit_signal.has_value() ? signal : "SIGKILL") + ", OOM kill" +
+             (place.empty() ? "" : " ") + place;
     }
     case EndReason::unseen:
       break;

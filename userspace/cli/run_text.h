@@ -11,8 +11,8 @@ namespace memlog {
 
 std::string bytes_or_dash(Nullable bytes);
 
-// "the last process ended", "interrupted", "recording", and what spoils or explains
-// it: "2 OOM kills", "incomplete".
+// "the last process ended", "interrupted", "recording"; what spoils it comes first, for a narrow terminal
+// cuts the end: "2 OOM kills; events lost; SIGINT".
 std::string run_end_text(const Run& run);
 
 // "exit 0", "SIGKILL, OOM kill in cgroup /x (limit 32.0 MiB)", "SIGSEGV (core dumped)", "running", "end not

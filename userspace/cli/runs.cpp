@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memlog runs: what is in the database, newest first.
+#include "query/runs.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +12,6 @@
 #include "cli/output.h"
 #include "cli/run_text.h"
 #include "cli/table.h"
-#include "query/runs.h"
 #include "store/location.h"
 #include "store/repair.h"
 

@@ -2,6 +2,7 @@
 // memlog show RUN: one run on a page.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -26,7 +27,23 @@ std::string plural(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, is_one ? "" : many);
 }
 
-std::string clock_of(int64_t time_ns) { return format_utc(time_ns).substr(11, 12); }
+// Time of day, with its date where the run saw more than one.
+std::string clock_of(const Run& run, int64_t time_ns) {
+  const std::string utc = format_utc(time_ns);
+  const bool is_one_day =
+      format_utc(run.started_ns).substr(0, 10) == format_utc(run.last_seen_ns).substr(0, 10);
+  return is_one_day ? utc.substr(11, 12) : utc.substr(5, 14);
+}
+
+// `text` as an indented line, broken where a terminal is too narrow for it.
+std::string paragraph(const std::string& text) {
+  const size_t columns = stdout_columns();
+  if (columns == 0) return "  " + text + "\n";
+  std::string paragraph;
+  for (const std::string& line : wrap(text, std::max(columns, size_t{40}) - 6))
+    paragraph += (paragraph.empty() ? "  " : "      ") + line + "\n";
+  return paragraph;
+}
 
 std::string headline(const Run& run) {
   std::string text = fmt::format("Run {}", run.id);
@@ -53,53 +70,73 @@ std::string number_or_dash(Nullable number) {
   return number.has_value() ? std::to_string(number.value()) : std::string("-");
 }
 
-std::string processes_text(const RunSummary& summary, bool all) {
-  if (summary.processes.empty()) return "\nNo process was seen.\n";
+// A column that says nothing takes no room.
+bool has_swap(const ProcessTree& tree) {
+  return std::any_of(tree.lines.begin(), tree.lines.end(),
+                     [](const TreeLine& line) { return line.process->last.swap_bytes.value_or(0) > 0; });
+}
+
+std::string tree_table(const RunSummary& summary, const ProcessTree& tree) {
   const auto kills = kills_by_process(summary);
-  const ProcessTree tree = build_process_tree(summary.processes, all ? 0 : kMostProcesses);
-  TextTable table({{"PROCESS", Align::left, 16},
-                   {"PID", Align::right},
-                   {"PEAK RSS", Align::right},
-                   {"LAST RSS", Align::right},
-                   {"SWAP", Align::right},
-                   {"OOM", Align::right},
-                   {"LIVED", Align::right},
-                   {"END", Align::left, 14}});
-  bool has_sampled_peak = false;
+  const bool with_swap = has_swap(tree);
+  std::vector<TableColumn> columns = {{"PROCESS", Align::left, 16},
+                                      {"PID", Align::right},
+                                      {"PEAK RSS", Align::right},
+                                      {"LAST RSS", Align::right}};
+  if (with_swap) columns.push_back({"SWAP", Align::right});
+  columns.insert(columns.end(), {{"OOM", Align::right}, {"LIVED", Align::right}, {"END", Align::left, 14}});
+  TextTable table(columns);
   for (const TreeLine& line : tree.lines) {
     const ProcessSummary& process = *line.process;
     const auto kill = kills.find(process.id);
     const bool is_sampled = process.peak_source == PeakSource::sampled;
-    has_sampled_peak |= is_sampled;
     const Nullable lived = process.duration_ns();
-    table.add_row({line.branch + process.name, std::to_string(process.pid),
-                   (is_sampled ? "~" : "") + bytes_or_dash(process.peak_rss_bytes),
-                   bytes_or_dash(process.last.rss_bytes), bytes_or_dash(process.last.swap_bytes),
-                   number_or_dash(process.last.oom_score), lived.has_value() ? format_duration(lived.value()) : "-",
-                   process_end_text(process, kill == kills.end() ? nullptr : kill->second, summary.run.state)});
+    std::vector<std::string> cells = {line.branch + process.name, std::to_string(process.pid),
+                                      (is_sampled ? "~" : "") + bytes_or_dash(process.peak_rss_bytes),
+                                      bytes_or_dash(process.last.rss_bytes)};
+    if (with_swap) cells.push_back(bytes_or_dash(process.last.swap_bytes));
+    cells.push_back(number_or_dash(process.last.oom_score));
+    cells.push_back(lived.has_value() ? format_duration(lived.value()) : "-");
+    cells.push_back(
+        process_end_text(process, kill == kills.end() ? nullptr : kill->second, summary.run.state));
+    table.add_row(std::move(cells));
   }
-  std::string text = "\n" + table.render(stdout_columns());
+  return table.render(stdout_columns());
+}
+
+std::string processes_text(const RunSummary& summary, bool all) {
+  if (summary.processes.empty()) return "\nNo process was seen.\n";
+  const ProcessTree tree = build_process_tree(summary.processes, all ? 0 : kMostProcesses);
+  std::string text = "\n" + tree_table(summary, tree);
   if (tree.left_out > 0)
-    text += fmt::format("  … and {} smaller than these, the largest {} (--all shows them)\n",
+    text += fmt::format("  … and {} more, the largest of them {} (--all shows them)\n",
                         plural(static_cast<int64_t>(tree.left_out), "process"),
                         bytes_or_dash(tree.largest_left_out_bytes));
-  if (has_sampled_peak) text += "  ~ the largest value sampled; the others are the kernel's own peak\n";
+  const bool has_sampled_peak = std::any_of(tree.lines.begin(), tree.lines.end(), [](const TreeLine& line) {
+    return line.process->peak_source == PeakSource::sampled;
+  });
+  if (has_sampled_peak) text += "  ~ the largest value sampled; a peak without it is the kernel's own\n";
   return text;
+}
+
+std::string oom_line(const Run& run, const OomKillSummary& kill) {
+  std::string line = fmt::format("{}  {} (pid {})", clock_of(run, kill.time_ns),
+                                 printable(kill.comm.value_or("?")), kill.pid);
+  if (const std::string place = oom_place_text(kill); !place.empty()) line += ", " + printable(place);
+  if (kill.rss_bytes().has_value())
+    line += fmt::format(", it held {}", format_bytes(kill.rss_bytes().value()));
+  if (kill.swap_bytes.value_or(0) > 0)
+    line += fmt::format(" and {} of swap", format_bytes(kill.swap_bytes.value()));
+  if (kill.trigger_pid.has_value() && kill.trigger_pid != Nullable(kill.pid))
+    line += fmt::format(", when {} (pid {}) asked for memory", printable(kill.trigger_comm.value_or("?")),
+                        kill.trigger_pid.value());
+  return line;
 }
 
 std::string oom_text(const RunSummary& summary) {
   if (summary.oom_kills.empty()) return "";
   std::string text = "\nOOM kills\n";
-  for (const OomKillSummary& kill : summary.oom_kills) {
-    text += fmt::format("  {}  {} (pid {})", clock_of(kill.time_ns), printable(kill.comm.value_or("?")), kill.pid);
-    if (const std::string place = oom_place_text(kill); !place.empty()) text += ", " + printable(place);
-    if (kill.rss_bytes().has_value()) text += fmt::format(", it held {}", format_bytes(kill.rss_bytes().value()));
-    if (kill.swap_bytes.value_or(0) > 0) text += fmt::format(" and {} of swap", format_bytes(kill.swap_bytes.value()));
-    if (kill.trigger_pid.has_value() && kill.trigger_pid != Nullable(kill.pid))
-      text += fmt::format(", asked for by {} (pid {})", printable(kill.trigger_comm.value_or("?")),
-                          kill.trigger_pid.value());
-    text += "\n";
-  }
+  for (const OomKillSummary& kill : summary.oom_kills) text += paragraph(oom_line(summary.run, kill));
   return text;
 }
 
@@ -118,48 +155,55 @@ std::string cgroups_text(const RunSummary& summary) {
   return "\nMemory cgroups\n" + table.render(stdout_columns());
 }
 
-std::string host_text(const HostExtremes& host) {
-  if (host.sample_count == 0) return "";
-  std::string text = "\nHost\n";
+std::string host_text(const RunSummary& summary) {
+  const HostExtremes& host = summary.host;
+  std::string text;
   if (host.least_available_bytes.has_value())
-    text += fmt::format("  least memory available: {} of {} at {}\n", format_bytes(host.least_available_bytes.value()),
-                        bytes_or_dash(host.mem_total_bytes), clock_of(host.least_available_at_ns.value_or(0)));
+    text += paragraph(fmt::format(
+        "least memory available: {} of {} at {}", format_bytes(host.least_available_bytes.value()),
+        bytes_or_dash(host.mem_total_bytes), clock_of(summary.run, host.least_available_at_ns.value_or(0))));
   if (host.most_swap_used_bytes.value_or(0) > 0)
-    text += fmt::format("  most swap used: {} of {}\n", format_bytes(host.most_swap_used_bytes.value()),
-                        bytes_or_dash(host.swap_total_bytes));
+    text += paragraph(fmt::format("most swap used: {} of {}", format_bytes(host.most_swap_used_bytes.value()),
+                                  bytes_or_dash(host.swap_total_bytes)));
   if (host.psi_some_ns.value_or(0) > 0)
-    text += fmt::format("  stalled for memory: {} (all of it at once: {})\n", format_duration(host.psi_some_ns.value()),
-                        host.psi_full_ns.has_value() ? format_duration(host.psi_full_ns.value()) : "-");
-  return text == "\nHost\n" ? "" : text;
+    text += paragraph(fmt::format(
+        "some task waited for memory: {} in all; every task: {}", format_duration(host.psi_some_ns.value()),
+        host.psi_full_ns.has_value() ? format_duration(host.psi_full_ns.value()) : "-"));
+  return text.empty() ? "" : "\nHost\n" + text;
 }
 
 // "missed_ticks" in words.
 std::string gap_name(const std::string& kind) {
-  static const std::map<std::string, std::string> names = {{"late_tick", "samples taken late"},
-                                                           {"missed_ticks", "samples missed"},
-                                                           {"event_loss", "kernel events lost"},
-                                                           {"queue_overflow", "records dropped before storing"},
-                                                           {"storage", "storage failed"},
-                                                           {"suspend", "the machine slept"},
-                                                           {"unreadable", "could not be read"}};
+  static const std::map<std::string, std::string> names = {
+      {"late_tick", "samples taken late"},  {"missed_ticks", "samples missed"},
+      {"event_loss", "kernel events lost"}, {"queue_overflow", "records dropped before storing"},
+      {"storage", "storage failed"},        {"suspend", "the machine slept"},
+      {"unreadable", "could not be read"}};
   const auto found = names.find(kind);
   return found == names.end() ? kind : found->second;
+}
+
+std::string gap_line(const Run& run, const GapSummary& gap) {
+  std::string line = printable(gap_name(gap.kind));
+  if (gap.lost_count.has_value()) line += fmt::format(": {}", gap.lost_count.value());
+  const std::string first = clock_of(run, gap.first_ns);
+  const std::string last = clock_of(run, gap.last_ns);
+  line += " (";
+  if (gap.span_count > 1) line += fmt::format("{} times, ", gap.span_count);
+  if (gap.total_ns > 0) line += format_duration(gap.total_ns) + (gap.span_count > 1 ? " in all, " : ", ");
+  line += first == last ? fmt::format("at {})", first) : fmt::format("{} to {})", first, last);
+  if (gap.detail) line += ": " + printable(*gap.detail);
+  return line;
 }
 
 std::string gaps_text(const RunSummary& summary) {
   if (summary.gaps.empty() && summary.notes.empty()) return "\nNo gaps.\n";
   std::string text = "\nGaps and notes\n";
-  for (const GapSummary& gap : summary.gaps) {
-    text += fmt::format("  {}", printable(gap_name(gap.kind)));
-    if (gap.lost_count.has_value()) text += fmt::format(": {}", gap.lost_count.value());
-    text += fmt::format(" ({}, {} in all, {} to {})", plural(gap.span_count, "gap"), format_duration(gap.total_ns),
-                        clock_of(gap.first_ns), clock_of(gap.last_ns));
-    if (gap.detail) text += ": " + printable(*gap.detail);
-    text += "\n";
-  }
+  for (const GapSummary& gap : summary.gaps) text += paragraph(gap_line(summary.run, gap));
   for (const Note& note : summary.notes)
-    text += fmt::format("  {}  {}{}\n", clock_of(note.time_ns), note.kind == "note" ? "" : note.kind + ": ",
-                        printable(note.text));
+    text +=
+        paragraph(fmt::format("{}  {}{}", clock_of(summary.run, note.time_ns),
+                              note.kind == "note" ? "" : printable(note.kind) + ": ", printable(note.text)));
   return text;
 }
 
@@ -177,7 +221,7 @@ int run_show(const ShowOptions& options) {
     output.put(processes_text(summary, options.all));
     output.put(oom_text(summary));
     output.put(cgroups_text(summary));
-    output.put(host_text(summary.host));
+    output.put(host_text(summary));
     output.put(gaps_text(summary));
   }
   output.flush();

@@ -11,7 +11,8 @@ namespace {
 constexpr size_t kNoParent = SIZE_MAX;
 constexpr size_t kDeepestBranch = 32;  // deeper processes are drawn at this depth
 
-// Index of each process's parent. The links of a damaged file must not make a circle: one of its links is cut.
+// Index of each process's parent. The links of a damaged file must not make a circle: one of its links is
+// cut.
 std::vector<size_t> find_parents(const std::vector<ProcessSummary>& processes) {
   std::unordered_map<int64_t, size_t> index_of;
   for (size_t i = 0; i < processes.size(); ++i) index_of[processes[i].id] = i;
@@ -105,7 +106,8 @@ ProcessTree build_process_tree(const std::vector<ProcessSummary>& processes, siz
   tree.lines = TreeDrawer(processes, parents, is_chosen).draw();
   tree.left_out = processes.size() - tree.lines.size();
   for (size_t i = 0; i < processes.size(); ++i) {
-    if (!is_chosen[i]) tree.largest_left_out_bytes = max_known(tree.largest_left_out_bytes, processes[i].peak_rss_bytes);
+    if (!is_chosen[i])
+      tree.largest_left_out_bytes = max_known(tree.largest_left_out_bytes, processes[i].peak_rss_bytes);
   }
   return tree;
 }

@@ -16,8 +16,8 @@ struct TreeLine {
 };
 
 struct ProcessTree {
-  std::vector<TreeLine> lines;   // children below their parent, in the order of `processes`
-  size_t left_out = 0;           // processes that are not among the lines
+  std::vector<TreeLine> lines;  // children below their parent, in the order of `processes`
+  size_t left_out = 0;          // processes that are not among the lines
   Nullable largest_left_out_bytes;
 };
 

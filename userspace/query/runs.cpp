@@ -57,7 +57,8 @@ Run run_from(const Statement& row) {
   return run;
 }
 
-Result<std::vector<Run>> ask_runs(Database& database, const std::string& rest, const std::vector<SqlValue>& values) {
+Result<std::vector<Run>> ask_runs(Database& database, const std::string& rest,
+                                  const std::vector<SqlValue>& values) {
   std::vector<Run> runs;
   const Status status =
       database.each(kRunSql + rest, values, [&](const Statement& row) { runs.push_back(run_from(row)); });
@@ -98,7 +99,8 @@ std::string what_there_is(Database& database, std::string_view text) {
       "SELECT label FROM run WHERE label IS NOT NULL GROUP BY label ORDER BY max(id) DESC LIMIT 200", {},
       [&](const Statement& row) {
         const std::string label = row.text_or(0);
-        const size_t distance = edit_distance(text.substr(0, longest), std::string_view(label).substr(0, longest));
+        const size_t distance =
+            edit_distance(text.substr(0, longest), std::string_view(label).substr(0, longest));
         const bool is_part = !text.empty() && label.find(text) != std::string::npos;
         if (is_part || distance <= 1 + text.size() / 3) near.emplace_back(is_part ? 0 : distance, label);
       }));

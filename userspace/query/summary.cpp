@@ -70,8 +70,9 @@ ProcessSummary process_from(const Statement& row) {
 }
 
 Status ask_processes(Database& database, RunSummary& summary) {
-  Status status = database.each(kProcessSql, {Nullable(summary.run.id)},
-                                [&](const Statement& row) { summary.processes.push_back(process_from(row)); });
+  Status status = database.each(kProcessSql, {Nullable(summary.run.id)}, [&](const Statement& row) {
+    summary.processes.push_back(process_from(row));
+  });
   if (summary.run.state != RunState::interrupted) return status;
   for (ProcessSummary& process : summary.processes) {
     if (process.end_reason == EndReason::running) process.end_reason = EndReason::unseen;
@@ -81,7 +82,8 @@ Status ask_processes(Database& database, RunSummary& summary) {
 
 Status ask_oom_kills(Database& database, RunSummary& summary) {
   return database.each(
-      "SELECT time_ns, process_id, pid, comm, anon_bytes, file_bytes, shmem_bytes, swap_bytes, oom_score_adj, "
+      "SELECT time_ns, process_id, pid, comm, anon_bytes, file_bytes, shmem_bytes, swap_bytes, "
+      "oom_score_adj, "
       "trigger_pid, trigger_comm, constraint_kind, limit_cgroup, limit_bytes, usage_bytes "
       "FROM oom_kill WHERE run_id = ? ORDER BY time_ns, id",
       {Nullable(summary.run.id)}, [&](const Statement& row) {
@@ -95,7 +97,8 @@ Status ask_oom_kills(Database& database, RunSummary& summary) {
 
 Status ask_cgroups(Database& database, RunSummary& summary) {
   return database.each(
-      "SELECT path, version, nullif(max(coalesce(max(peak_bytes), -1), coalesce(max(current_bytes), -1)), -1) AS peak, "
+      "SELECT path, version, nullif(max(coalesce(max(peak_bytes), -1), coalesce(max(current_bytes), -1)), "
+      "-1) AS peak, "
       "(SELECT current_bytes FROM cgroup_sample WHERE cgroup_id = cgroup.id AND current_bytes IS NOT NULL "
       "ORDER BY time_ns DESC LIMIT 1), min(limit_bytes), max(oom_kill_count) - min(oom_kill_count) "
       "FROM cgroup LEFT JOIN cgroup_sample ON cgroup_id = cgroup.id WHERE run_id = ? "
@@ -108,14 +111,16 @@ Status ask_cgroups(Database& database, RunSummary& summary) {
 
 Status ask_gaps(Database& database, RunSummary& summary) {
   return database.each(
-      "SELECT kind, count(*), sum(ended_ns - started_ns), max(ended_ns - started_ns), min(started_ns), max(ended_ns), "
-      "sum(lost_count), (SELECT detail FROM gap AS latest WHERE latest.run_id = gap.run_id AND latest.kind = gap.kind "
+      "SELECT kind, count(*), sum(ended_ns - started_ns), max(ended_ns - started_ns), min(started_ns), "
+      "max(ended_ns), "
+      "sum(lost_count), (SELECT detail FROM gap AS latest WHERE latest.run_id = gap.run_id AND latest.kind = "
+      "gap.kind "
       "AND detail IS NOT NULL ORDER BY latest.rowid DESC LIMIT 1) "
       "FROM gap WHERE run_id = ? GROUP BY kind ORDER BY kind",
       {Nullable(summary.run.id)}, [&](const Statement& row) {
         summary.gaps.push_back({row.text_or(0), row.integer(1).value_or(0), row.integer(2).value_or(0),
-                                row.integer(3).value_or(0), row.integer(4).value_or(0), row.integer(5).value_or(0),
-                                row.integer(6), optional_text(row, 7)});
+                                row.integer(3).value_or(0), row.integer(4).value_or(0),
+                                row.integer(5).value_or(0), row.integer(6), optional_text(row, 7)});
       });
 }
 
@@ -131,8 +136,10 @@ Status ask_notes(Database& database, RunSummary& summary) {
 Status ask_host(Database& database, RunSummary& summary) {
   HostExtremes& host = summary.host;
   Status status = database.each(
-      "SELECT count(*), max(mem_total_bytes), max(swap_total_bytes), max(swap_total_bytes - swap_free_bytes), "
-      "max(psi_some_ns) - min(psi_some_ns), max(psi_full_ns) - min(psi_full_ns) FROM host_sample WHERE run_id = ?",
+      "SELECT count(*), max(mem_total_bytes), max(swap_total_bytes), max(swap_total_bytes - "
+      "swap_free_bytes), "
+      "max(psi_some_ns) - min(psi_some_ns), max(psi_full_ns) - min(psi_full_ns) FROM host_sample WHERE "
+      "run_id = ?",
       {Nullable(summary.run.id)}, [&](const Statement& row) {
         host.sample_count = row.integer(0).value_or(0);
         host.mem_total_bytes = row.integer(1);
@@ -143,7 +150,8 @@ Status ask_host(Database& database, RunSummary& summary) {
       });
   if (!status) return status;
   return database.each(
-      "SELECT mem_available_bytes, time_ns FROM host_sample WHERE run_id = ? AND mem_available_bytes IS NOT NULL "
+      "SELECT mem_available_bytes, time_ns FROM host_sample WHERE run_id = ? AND mem_available_bytes IS NOT "
+      "NULL "
       "ORDER BY mem_available_bytes, time_ns LIMIT 1",
       {Nullable(summary.run.id)}, [&](const Statement& row) {
         host.least_available_bytes = row.integer(0);
@@ -167,7 +175,8 @@ Result<RunSummary> run_summary(Database& database, int64_t run_id) {
   if (!run) return run.error();
   RunSummary summary;
   summary.run = *std::move(run);
-  for (const auto ask : std::array{ask_processes, ask_oom_kills, ask_cgroups, ask_gaps, ask_notes, ask_host}) {
+  for (const auto ask :
+       std::array{ask_processes, ask_oom_kills, ask_cgroups, ask_gaps, ask_notes, ask_host}) {
     if (const Status status = ask(database, summary); !status) return status.error();
   }
   return summary;
