@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/result.h"
 
 namespace memlog {
 
@@ -43,7 +44,8 @@ int run_runs(const RunsOptions& options);
 
 struct ShowOptions {
   std::string database;
-  std::string run;  // id, label or "last"
+  std::string run;   // id, label or "last"
+  bool all = false;  // every process, not only the largest
   bool json = false;
 };
 int run_show(const ShowOptions& options);

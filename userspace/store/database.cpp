@@ -20,6 +20,8 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 20'000;
 constexpr size_t kHeaderBytes = 100;  // SQLite's file header
+constexpr const char* kDamagedHint =
+    "move it away together with its -wal and -shm files; a new one is made at the next recording";
 
 // The reason of a failure, in the user's words, and what memlog makes of it as an errno.
 Error explain(sqlite3* connection, std::string doing) {
@@ -33,9 +35,7 @@ Error explain(sqlite3* connection, std::string doing) {
     case SQLITE_LOCKED:
       return {std::move(doing), "another process holds the file locked", "", EBUSY};
     case SQLITE_CORRUPT:
-      return {std::move(doing), "the file is damaged (" + message + ")",
-              "move it away together with its -wal and -shm files; a new one is made at the next recording",
-              EIO};
+      return {std::move(doing), "the file is damaged (" + message + ")", kDamagedHint, EIO};
     case SQLITE_NOTADB:
       return {std::move(doing), "not a memlog database", "", 0};
     case SQLITE_IOERR:
@@ -63,6 +63,11 @@ bool has_wal_content(const std::string& path) {
   return stat((path + "-wal").c_str(), &status) == 0 && status.st_size > 0;
 }
 
+Error missing_error(const std::string& path) {
+  return {"opening the database " + printable(path), "there is no such file",
+          "record something first: memlog trace --name NAME; or name the file with --db", ENOENT};
+}
+
 Error newer_error(const std::string& path, int64_t version) {
   return {"opening the database " + printable(path),
           fmt::format("was written by a newer memlog (schema version {}; this memlog knows {})", version,
@@ -76,19 +81,32 @@ Error foreign_error(const std::string& path) {
 }
 
 // PRAGMAs that only tell. Those of the second list tell without an argument and set with one.
+constexpr std::array<std::string_view, 16> kTellingPragmas = {
+    "table_info",     "table_xinfo",     "table_list",       "index_list",
+    "index_info",     "index_xinfo",     "foreign_key_list", "database_list",
+    "collation_list", "function_list",   "compile_options",  "page_count",
+    "freelist_count", "integrity_check", "quick_check",      "pragma_list"};
+constexpr std::array<std::string_view, 6> kPragmasToldUnset = {
+    "user_version", "application_id", "page_size", "encoding", "journal_mode", "schema_version"};
+
 bool pragma_only_reads(std::string_view name, const char* argument) {
-  constexpr std::array<std::string_view, 16> always = {
-      "table_info",     "table_xinfo",     "table_list",       "index_list",
-      "index_info",     "index_xinfo",     "foreign_key_list", "database_list",
-      "collation_list", "function_list",   "compile_options",  "page_count",
-      "freelist_count", "integrity_check", "quick_check",      "pragma_list"};
-  constexpr std::array<std::string_view, 6> unset = {"user_version", "application_id", "page_size",
-                                                     "encoding",     "journal_mode",   "schema_version"};
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (std::find(always.begin(), always.end(), lower) != always.end()) return true;
-  return argument == nullptr && std::find(unset.begin(), unset.end(), lower) != unset.end();
+  if (std::find(kTellingPragmas.begin(), kTellingPragmas.end(), lower) != kTellingPragmas.end()) return true;
+  return argument == nullptr &&
+         std::find(kPragmasToldUnset.begin(), kPragmasToldUnset.end(), lower) != kPragmasToldUnset.end();
+}
+
+std::vector<std::string> table_valued_functions() {
+  std::vector<std::string> names = {"json_each('[]')", "json_tree('[]')", "dbstat"};
+  for (const std::string_view pragma : kTellingPragmas) names.push_back("pragma_" + std::string(pragma));
+  for (const std::string_view pragma : kPragmasToldUnset) names.push_back("pragma_" + std::string(pragma));
+  return names;
+}
+
+Error only_questions_error() {
+  return {"reading the query", "only questions are allowed: memlog sql never changes a database", "", 0};
 }
 
 int authorize_reading(void* /*unused*/, int action, const char* first, const char* second,
@@ -214,13 +232,12 @@ Error Database::opening_error() const {
 
 Result<Database> Database::open(const std::string& path, Mode mode) {
   const Result<std::string> canonical = canonical_database_path(path);
+  if (!canonical && canonical.error().code == ENOENT && mode != Mode::create) return missing_error(path);
   if (!canonical) return canonical.error();
   const Result<FilePresence> presence = look_at_database_file(*canonical);
   if (!presence) return presence.error();
   if (*presence == FilePresence::missing) {
-    if (mode != Mode::create)
-      return Error{"opening the database " + printable(*canonical), "there is no such file",
-                   "record something first, or name the file with --db", ENOENT};
+    if (mode != Mode::create) return missing_error(*canonical);
     if (const Status made = make_database_file(*canonical); !made) return made.error();
   }
   Result<Database> database = connect(*canonical, mode);
@@ -263,8 +280,10 @@ Status Database::check_header(Mode mode) {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
   if (file == nullptr || file->pMethods == nullptr) return opening_error();
-  sqlite3_int64 size = 0;
-  if (file->pMethods->xFileSize(file, &size) != SQLITE_OK) return opening_error();
+  struct stat status{};  // xFileSize calls a file of one byte empty
+  if (stat(path_.c_str(), &status) != 0)
+    return errno_error("opening the database " + printable(path_), errno);
+  const int64_t size = status.st_size;
   if (size == 0) {
     if (mode == Mode::read && !has_wal_content(path_))
       return Error{"opening the database " + printable(path_),
@@ -278,6 +297,8 @@ Status Database::check_header(Mode mode) {
     return Error{"opening the database " + printable(path_), "not a memlog database",
                  "name another file with --db", 0};
   }
+  if (Status status = check_size(size, big_endian(header, 28), header[16] << 8 | header[17]); !status)
+    return status;
   const bool is_wal = header[18] == 2;
   const uint32_t version = big_endian(header, 60);
   const uint32_t application = big_endian(header, 68);
@@ -286,6 +307,15 @@ Status Database::check_header(Mode mode) {
   if (application == kApplicationId && version > static_cast<uint32_t>(newest_schema_version()))
     return newer_error(path_, version);
   return Ok{};
+}
+
+// SQLite reads what is missing of a last page as zeros. With content in the WAL the file may lag behind.
+Status Database::check_size(int64_t size, int64_t pages, int64_t page_size) const {
+  if (page_size == 1) page_size = 65536;  // as the format writes it
+  if (has_wal_content(path_) || page_size < 512) return Ok{};
+  if (size % page_size == 0 && size >= pages * page_size) return Ok{};
+  return Error{"opening the database " + printable(path_), "the file is damaged (it was cut short)",
+               kDamagedHint, EIO};
 }
 
 Status Database::check_version(Mode mode) {
@@ -386,11 +416,16 @@ Result<Database::Prepared> Database::prepare_first(std::string_view sql) {
   const char* rest = nullptr;
   const int code =
       sqlite3_prepare_v3(connection_.get(), sql.data(), static_cast<int>(sql.size()), 0, &statement, &rest);
-  if (code == SQLITE_OK)
-    return Prepared{Statement(statement), sql.substr(static_cast<size_t>(rest - sql.data()))};
+  if (code == SQLITE_OK) {
+    Prepared prepared{Statement(statement), sql.substr(static_cast<size_t>(rest - sql.data()))};
+    // VACUUM asks the authorizer only when it runs.
+    if (only_reads_ && prepared.statement && !prepared.statement.is_read_only())
+      return only_questions_error();
+    return prepared;
+  }
   Error error = explain(connection_.get(), "reading the query");
   if (code == SQLITE_AUTH) {
-    error.reason = "only questions are allowed: memlog sql never changes a database";
+    return only_questions_error();
   } else if (const int offset = sqlite3_error_offset(connection_.get());
              offset >= 0 && static_cast<size_t>(offset) < sql.size()) {
     std::string_view part = sql.substr(static_cast<size_t>(offset));
@@ -436,8 +471,14 @@ void Database::checkpoint() {
 }
 
 void Database::allow_only_reading() {
+  // A table-valued function declares its table at its first use, which the authorizer would take for a
+  // change.
+  for (const std::string& function : table_valued_functions())
+    sqlite3_exec(connection_.get(), ("SELECT 1 FROM " + function + " LIMIT 0").c_str(), nullptr, nullptr,
+                 nullptr);
   sqlite3_exec(connection_.get(), "PRAGMA query_only = ON", nullptr, nullptr, nullptr);
   sqlite3_set_authorizer(connection_.get(), authorize_reading, nullptr);
+  only_reads_ = true;
 }
 
 bool Database::is_complete(const std::string& sql) { return sqlite3_complete(sql.c_str()) == 1; }

@@ -139,6 +139,7 @@ class Database {
 
   static Result<Database> connect(const std::string& path, Mode mode);
   Status check_header(Mode mode);
+  Status check_size(int64_t size, int64_t pages, int64_t page_size) const;
   Status check_version(Mode mode);
   Status prepare_to_write();
   Status use_wal();
@@ -147,6 +148,7 @@ class Database {
 
   std::unique_ptr<sqlite3, Close> connection_;
   std::string path_;
+  bool only_reads_ = false;
 };
 
 // One write transaction: takes the write lock at once (waiting as long as busy_timeout), rolls back unless

@@ -38,7 +38,6 @@ Result<std::string> read_boot_id() {
   return std::string(trim(*text));
 }
 
-// The latest time at which the run stored anything.
 constexpr const char* kLastTimeSql = R"(
 SELECT max(time_ns) FROM (
   SELECT started_ns AS time_ns FROM run WHERE id = ?1
@@ -67,7 +66,7 @@ Result<std::vector<int64_t>> find_orphaned_runs(Database& database) {
 }
 
 Status mark_interrupted(Database& database, int64_t run_id) {
-  const Result<Nullable> last_ns = database.integer(kLastTimeSql, {Nullable(run_id)});
+  const Result<Nullable> last_ns = last_stored_ns(database, run_id);
   if (!last_ns) return last_ns.error();
   Status status =
       database.each("UPDATE run SET state = 'interrupted', ended_ns = ?2 WHERE id = ?1 AND state = 'running'",
@@ -107,6 +106,10 @@ bool recorder_may_live(const RecorderIdentity& recorder) {
     return found->start_ticks == recorder.start_ticks && found->state != 'Z' && found->state != 'X';
   // With hidepid another user's process is not in /proc, yet a signal finds it.
   return kill(static_cast<pid_t>(recorder.pid), 0) == 0 || errno == EPERM;
+}
+
+Result<Nullable> last_stored_ns(Database& database, int64_t run_id) {
+  return database.integer(kLastTimeSql, {Nullable(run_id)});
 }
 
 Result<int> mark_interrupted_runs(Database& database) {

@@ -23,6 +23,9 @@ Result<RecorderIdentity> this_process_identity();
 // namespace. A process that cannot be judged from here (another namespace, hidepid) counts as alive.
 bool recorder_may_live(const RecorderIdentity& recorder);
 
+// The latest time at which the run stored anything; NULL: there is no such run.
+Result<Nullable> last_stored_ns(Database& database, int64_t run_id);
+
 // Every run that is 'running' without a recorder becomes 'interrupted'; its end is its last stored time, and
 // its running processes end 'unseen'. One transaction, and none where there is nothing to do. The number of
 // runs.

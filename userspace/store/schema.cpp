@@ -4,10 +4,12 @@
 #include <array>
 
 // Laid into the program by memlog_embed() in CMakeLists.txt.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" const char memlog_schema_0001[];
 extern "C" const char memlog_schema_0001_end[];
 extern "C" const char memlog_schema_readme[];
 extern "C" const char memlog_schema_readme_end[];
+// NOLINTEND(readability-identifier-naming)
 
 namespace memlog {
 

@@ -195,10 +195,10 @@ TEST_F(RunWriterTest, KilledAtAnyMomentTheFileOpensAndTheRunIsInterruptedAtItsLa
 TEST_F(RunWriterTest, TwoRecordersAndALongQuestionShareAFile) {
   const auto first = begin(literal_run("first"));
   const auto second = begin(literal_run("second"));
-  constexpr int64_t kTicks = 300;
+  constexpr int64_t ticks = 300;
   const auto record = [](RunWriter& writer) {
     write(writer, {literal_process(1)});
-    for (int64_t tick = 0; tick < kTicks; ++tick) write(writer, {literal_sample(1, tick, tick)});
+    for (int64_t tick = 0; tick < ticks; ++tick) write(writer, {literal_sample(1, tick, tick)});
   };
   std::thread other([&] { record(*second); });
   std::thread reader([&] {

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of subcommands: their options and what --help says. The only user of CLI11.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "base/talk.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+
+namespace memlog {
+namespace {
+
+constexpr int64_t kLeastIntervalNs = kNsPerMs;
+
+// What may be said of all subcommands that read.
+constexpr const char* kRunHelp =
+    "The run: its id, its label (the newest run with it) or 'last' [default: last]";
+constexpr const char* kDatabaseHelp = "The database [default: $MEMLOG_DB, else one in your state directory]";
+
+constexpr const char* kTraceExamples = R"(Examples:
+  sudo memlog trace --name worker                  every process called worker, until the last one ends
+  sudo memlog trace --name server --children       and all that they start
+  memlog trace --pid 1234 --interval 100ms         one process, ten samples a second
+  memlog trace --match 'python.*train' --label night --duration 8h
+  memlog trace --cgroup /jobs/42 --keep            whatever runs in a cgroup, until Ctrl-C
+
+NAME is compared with the process's name as ps shows it; where the kernel cut that at 15 bytes, with the whole
+name of its program. Ctrl-C ends the recording and keeps it. See it with `memlog show last`.)";
+
+constexpr const char* kRunExamples = R"(Examples:
+  memlog run -- make -j8
+  sudo memlog run --interval 100ms --label build -- ./compile.sh --all
+  memlog run --no-children -- ./server
+
+The command and all its descendants are recorded. memlog passes SIGINT, SIGTERM and SIGHUP on, and exits with the
+command's own exit status (128 + N where signal N killed it).)";
+
+constexpr const char* kRunsExamples = R"(Examples:
+  memlog runs
+  memlog runs --limit 0 --json | jq '.[] | select(.oom_kill_count > 0)')";
+
+constexpr const char* kShowExamples = R"(Examples:
+  memlog show last
+  memlog show nightly --json)";
+
+constexpr const char* kSqlExamples = R"(Examples:
+  memlog sql 'SELECT * FROM memory ORDER BY rss_mib DESC LIMIT 10'
+  memlog sql --format json "SELECT name, peak_rss_bytes FROM process WHERE end_reason = 'oom_killed'"
+  memlog sql < question.sql > answer.csv
+  memlog sql                                       a prompt; Ctrl-D leaves it
+  memlog sql --schema                              every table and column, its meaning and unit
+
+One question at a time; nothing is ever changed. Without --format the answer is a table on a terminal, else CSV
+(RFC 4180 quoting, lines end with \n, NULL is an empty field). A query that SQLite refuses exits with status 2.)";
+
+constexpr const char* kMainExamples = R"(Examples:
+  sudo memlog trace --name worker                  record, until the last worker ends
+  memlog show last                                 what happened
+  memlog sql 'SELECT * FROM memory LIMIT 10'       any question
+
+`memlog COMMAND --help` tells more. Exit status: 0, 2 for bad usage, 125 where memlog itself fails, and for
+`memlog run` the command's own.)";
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(34); }
+  std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
+    const bool is_main = app->get_parent() == nullptr;
+    if (is_main) return "Usage: memlog COMMAND [OPTIONS]\n";
+    std::string arguments;
+    if (app->get_name() == "show") arguments = " [RUN]";
+    if (app->get_name() == "sql") arguments = " [QUERY]";
+    if (app->get_name() == "run") arguments = " -- COMMAND [ARGUMENT...]";
+    return fmt::format("Usage: memlog {} [OPTIONS]{}\n", app->get_name(), arguments);
+  }
+  std::string make_footer(const CLI::App* app) const override { return app->get_footer() + "\n"; }
+};
+
+// A word of a command line as a shell would need it.
+std::string shell_word(std::string_view word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%^";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+std::string whole_command_line(int argc, char** argv) {
+  std::string line = "memlog";
+  for (int i = 1; i < argc; ++i) line += " " + shell_word(argv[i]);
+  return line;
+}
+
+int64_t duration_or_die(std::string_view option, std::string_view text) {
+  Result<int64_t> duration = parse_duration(text);
+  if (duration) return *duration;
+  Error error = duration.error();
+  error.doing = fmt::format("reading {} '{}'", option, printable(text));
+  throw FatalError(error, FatalError::kBadUsage);
+}
+
+// Options as CLI11 fills them, before they mean something.
+struct Texts {
+  std::string interval = "1s";
+  std::string duration;
+  std::string label;
+  bool children = false;
+  bool no_children = false;
+  std::string format;
+  std::vector<std::string> unexpected;  // run: words before --
+};
+
+struct Parsed {
+  RecordOptions record;
+  Texts texts;
+  RunsOptions runs;
+  ShowOptions show;
+  SqlOptions sql;
+  std::function<int()> recipe;
+};
+
+void add_record_options(CLI::App& command, Parsed& parsed) {
+  RecordOptions& options = parsed.record;
+  Texts& texts = parsed.texts;
+  command.add_option("--name,-n", options.names, "Processes of this name; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--pid,-p", options.pids, "The process with this id; may be repeated")
+      ->type_name("PID")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("--match,-m", options.match, "Processes whose command line matches this regular expression")
+      ->type_name("REGEX");
+  command.add_option("--cgroup", options.cgroup, "Processes in this cgroup and those below it")
+      ->type_name("PATH");
+  command.add_option("--interval,-i", texts.interval, "Time between samples: 1ms or more [default: 1s]")
+      ->type_name("TIME");
+  command.add_option("--duration,-d", texts.duration, "End the recording after this time")->type_name("TIME");
+  command.add_option("--label,-l", texts.label, "A name for the run, for show and the like")
+      ->type_name("TEXT");
+  command.add_flag("--pss", options.pss,
+                   "Also measure PSS, which may hold the process up: within 1 % of the time");
+  command.add_flag("--no-bpf", options.no_bpf, "Do without kernel events: look through /proc instead");
+  command.add_flag("--quiet,-q", options.quiet, "Say only what went wrong");
+  command.add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
+}
+
+void add_trace(CLI::App& app, Parsed& parsed) {
+  CLI::App* command = app.add_subcommand("trace", "Record processes by name, id, command line or cgroup");
+  add_record_options(*command, parsed);
+  command->add_flag("--children,-c", parsed.texts.children, "Also all descendants of those processes");
+  command->add_flag("--keep,-k", parsed.record.keep, "Go on waiting after the last process has ended");
+  command->footer(kTraceExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_trace(parsed.record); }; });
+}
+
+void add_run(CLI::App& app, Parsed& parsed) {
+  CLI::App* command = app.add_subcommand("run", "Launch a command, record it, return its exit status");
+  add_record_options(*command, parsed);
+  command->add_flag("--no-children", parsed.texts.no_children,
+                    "Only the command itself, not its descendants");
+  command->add_option("command", parsed.texts.unexpected)->group("");
+  command->footer(kRunExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_run(parsed.record); }; });
+}
+
+void add_runs(CLI::App& app, Parsed& parsed) {
+  CLI::App* command = app.add_subcommand("runs", "List the recorded runs, newest first");
+  command->add_option("--limit", parsed.runs.limit, "At most so many, 0 for all [default: 20]")
+      ->type_name("N");
+  command->add_flag("--json", parsed.runs.json, "As JSON");
+  command->add_option("--db", parsed.runs.database, kDatabaseHelp)->type_name("FILE");
+  command->footer(kRunsExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_runs(parsed.runs); }; });
+}
+
+void add_show(CLI::App& app, Parsed& parsed) {
+  CLI::App* command = app.add_subcommand("show", "Show one run: its processes, kills, limits and gaps");
+  command->add_option("RUN", parsed.show.run, kRunHelp)->type_name("");
+  command->add_flag("--all", parsed.show.all, "Every process, not only the largest");
+  command->add_flag("--json", parsed.show.json, "As JSON");
+  command->add_option("--db", parsed.show.database, kDatabaseHelp)->type_name("FILE");
+  command->footer(kShowExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_show(parsed.show); }; });
+}
+
+void add_sql(CLI::App& app, Parsed& parsed) {
+  CLI::App* command = app.add_subcommand("sql", "Ask the database anything, in SQL");
+  command->add_option("QUERY", parsed.sql.query, "The question [default: stdin, or a prompt on a terminal]")
+      ->type_name("");
+  command->add_option("--format,-f", parsed.texts.format, "table, csv or json")->type_name("FORMAT");
+  command->add_flag("--schema", parsed.sql.schema, "Print every table and column with its meaning and unit");
+  command->add_option("--db", parsed.sql.database, kDatabaseHelp)->type_name("FILE");
+  command->footer(kSqlExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_sql(parsed.sql); }; });
+}
+
+// From what was typed to what it means.
+void finish_record_options(Parsed& parsed) {
+  RecordOptions& options = parsed.record;
+  const Texts& texts = parsed.texts;
+  if (!texts.unexpected.empty())
+    throw FatalError(
+        {fmt::format("reading the command line at '{}'", printable(texts.unexpected.front())),
+         "the command to launch comes after --", "memlog run -- " + printable(texts.unexpected.front())},
+        FatalError::kBadUsage);
+  options.interval_ns = duration_or_die("--interval", texts.interval);
+  if (options.interval_ns < kLeastIntervalNs)
+    throw FatalError(
+        {fmt::format("reading --interval '{}'", printable(texts.interval)), "the least is 1ms", ""},
+        FatalError::kBadUsage);
+  if (!texts.duration.empty()) options.duration_ns = duration_or_die("--duration", texts.duration);
+  if (options.duration_ns == 0)
+    throw FatalError(
+        {fmt::format("reading --duration '{}'", printable(texts.duration)), "it must be more than 0", ""},
+        FatalError::kBadUsage);
+  if (!texts.label.empty()) options.label = texts.label;
+  if (texts.children) options.children = true;
+  if (texts.no_children) options.children = false;
+}
+
+void finish_reading_options(Parsed& parsed) {
+  if (parsed.runs.limit < 0)
+    throw FatalError({fmt::format("reading --limit '{}'", parsed.runs.limit), "it must be 0 or more", ""},
+                     FatalError::kBadUsage);
+  if (parsed.show.run.empty()) parsed.show.run = "last";
+  const std::string& format = parsed.texts.format;
+  if (format.empty()) return;
+  for (const auto& [word, value] :
+       {std::pair{"table", TableFormat::table}, std::pair{"csv", TableFormat::csv},
+        std::pair{"json", TableFormat::json}}) {
+    if (format == word) parsed.sql.format = value;
+  }
+  if (parsed.sql.format == TableFormat::automatic)
+    throw FatalError(
+        {fmt::format("reading --format '{}'", printable(format)), "there are table, csv and json", ""},
+        FatalError::kBadUsage);
+}
+
+// CLI11 reports on several lines and without saying where help is.
+FatalError usage_error(const CLI::App& app, const CLI::ParseError& error, const char* first_word) {
+  std::string help = "memlog";
+  for (const CLI::App* command : app.get_subcommands()) help += " " + command->get_name();
+  std::string reason = printable(error.what());
+  if (app.get_subcommands().empty())
+    reason = first_word == nullptr ? "a command is missing"
+                                   : fmt::format("there is no command or option '{}'", printable(first_word));
+  return FatalError({"reading the command line", reason, help + " --help tells what is possible"},
+                    FatalError::kBadUsage);
+}
+
+// Parses all words before `--`; what follows it is the command that `run` launches.
+void parse(CLI::App& app, Parsed& parsed, int argc, char** argv) {
+  char** const end = argv + argc;
+  char** const dashes = std::find_if(argv + std::min(argc, 1), end,
+                                     [](const char* word) { return std::string_view(word) == "--"; });
+  const bool is_run = argc > 1 && std::string_view(argv[1]) == "run";
+  const int own = is_run ? static_cast<int>(dashes - argv) : argc;
+  if (is_run && dashes != end) parsed.record.command.assign(dashes + 1, end);
+  app.parse(own, argv);
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("memlog: a memory flight recorder for Linux workloads");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_version_flag("--version,-V", "memlog " MEMLOG_VERSION, "Print the version");
+  app.set_help_flag("--help,-h", "Print this help");
+  app.require_subcommand(1);
+  app.footer(kMainExamples);
+  Parsed parsed;
+  for (const auto add : {add_trace, add_run, add_runs, add_show, add_sql}) add(app, parsed);
+  try {
+    parse(app, parsed, argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    Output output;
+    const CLI::App* topic = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
+    output.put(topic->help());
+    output.flush();
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    Output output;
+    output.put(std::string(version.what()) + "\n");
+    output.flush();
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(app, error, argc > 1 ? argv[1] : nullptr);
+  }
+  finish_record_options(parsed);
+  finish_reading_options(parsed);
+  parsed.record.command_line = whole_command_line(argc, argv);
+  return parsed.recipe();
+}
+
+}  // namespace memlog
