@@ -21,9 +21,9 @@ constexpr int64_t kMiB = int64_t{1024} * 1024;
 
 TEST(BpfExec, BringsFileNameArgumentsAndIdentity) {
   Stage stage;
-  Listener listener({.comms = {"ml-exec"}});
+  Listener listener({.comms = {own("exec")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  const std::string path = stage.actor("ml-exec");
+  const std::string path = stage.actor(own("exec"));
   const int64_t before_ns = boot_now_ns();
   Child child({path, "rename", "two words", "exit", "0"});
   child.wait();
@@ -31,7 +31,7 @@ TEST(BpfExec, BringsFileNameArgumentsAndIdentity) {
   const auto execs = listener.of(child.pid(), KernelEventKind::exec);
   ASSERT_THAT(execs, SizeIs(1));
   const SeenEvent& exec = execs[0];
-  EXPECT_EQ(exec.comm, "ml-exec");
+  EXPECT_EQ(exec.comm, own("exec"));
   EXPECT_EQ(exec.exe, path);
   EXPECT_THAT(exec.arguments, ElementsAre(path, "rename", "two words", "exit", "0"));
   EXPECT_EQ(exec.facts.parent_pid, getpid());
@@ -44,9 +44,9 @@ TEST(BpfExec, BringsFileNameArgumentsAndIdentity) {
 
 TEST(BpfExec, CutsWhatIsTooLong) {
   Stage stage;
-  Listener listener({.comms = {"ml-long"}});
+  Listener listener({.comms = {own("long")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  const std::string path = stage.actor("ml-long");
+  const std::string path = stage.actor(own("long"));
   Child child({path, "exit", "0", std::string(2000, 'x')});
   child.wait();
 
@@ -58,71 +58,71 @@ TEST(BpfExec, CutsWhatIsTooLong) {
 
 TEST(BpfExec, OfAnotherNameIsNotSeen) {
   Stage stage;
-  Listener listener({.comms = {"ml-wanted"}});
+  Listener listener({.comms = {own("wanted")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-unwanted"), "exit", "0"});
+  Child child({stage.actor(own("unwanted")), "exit", "0"});
   child.wait();
   EXPECT_THAT(listener.all(), SizeIs(0));
 }
 
 TEST(BpfExec, OfALongNameMatchesByItsFirst15Bytes) {
   Stage stage;
-  Listener listener({.comms = {"ml-long-worker-name"}});
+  Listener listener({.comms = {own("long-worker-name")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-long-worker-name"), "exit", "0"});
+  Child child({stage.actor(own("long-worker-name")), "exit", "0"});
   child.wait();
   ASSERT_EQ(kinds(listener.of(child.pid())), "exec exit");
-  EXPECT_EQ(listener.all()[0].comm, "ml-long-worker-");
+  EXPECT_EQ(listener.all()[0].comm, own("long-worker-name").substr(0, 15));
 }
 
 TEST(BpfExec, FromAnotherThreadKeepsTheProcess) {
   Stage stage;
-  Listener listener({.comms = {"ml-threads"}});
+  Listener listener({.comms = {own("threads")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-threads"), "thread-exec", stage.actor("ml-second"), "exit", "7"});
+  Child child({stage.actor(own("threads")), "thread-exec", stage.actor(own("second")), "exit", "7"});
   child.wait();
 
   const auto events = listener.of(child.pid());
   ASSERT_EQ(kinds(events), "exec exec exit");
-  EXPECT_EQ(events[1].comm, "ml-second");
+  EXPECT_EQ(events[1].comm, own("second"));
   EXPECT_EQ(events[1].facts.start_boot_ns, events[0].facts.start_boot_ns);
   EXPECT_EQ(WEXITSTATUS(events[2].facts.exit.wait_status), 7);
 }
 
 TEST(BpfFork, OfAMatchingNameIsSeenWithoutAnExec) {
   Stage stage;
-  Listener listener({.comms = {"ml-forks"}});
+  Listener listener({.comms = {own("forks")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-forks"), "fork", "2"});
+  Child child({stage.actor(own("forks")), "fork", "2"});
   child.wait();
 
   EXPECT_EQ(listener.count(KernelEventKind::fork), 2U);
   for (const SeenEvent& event : listener.all()) {
     if (event.facts.kind != KernelEventKind::fork) continue;
     EXPECT_EQ(event.facts.parent_pid, child.pid());
-    EXPECT_EQ(event.comm, "ml-forks");
+    EXPECT_EQ(event.comm, own("forks"));
     EXPECT_EQ(kinds(listener.of(event.facts.pid)), "fork exit");
   }
 }
 
 TEST(BpfFork, OfAThreadIsNotAProcess) {
   Stage stage;
-  Listener listener({.comms = {"ml-one"}});
+  Listener listener({.comms = {own("one")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-one"), "thread-rename", "ml-one"});
+  Child child({stage.actor(own("one")), "thread-rename", own("one")});
   child.wait();
   EXPECT_EQ(kinds(listener.all()), "exec exit");
 }
 
 TEST(BpfFork, OfATrackedParentIsFollowedOnlyWhereAsked) {
   Stage stage;
-  const std::string parent = stage.actor("ml-parent");
-  const std::string other = stage.actor("ml-other");
+  const std::string parent = stage.actor(own("parent"));
+  const std::string other = stage.actor(own("other"));
   for (const bool follow : {false, true}) {
-    Listener listener({.comms = {"ml-parent"}, .follow_children = follow});
+    Listener listener({.comms = {own("parent")}, .follow_children = follow});
     MEMLOG_LISTENER_OR_SKIP(listener);
     // The second child has the parent's name no more when it forks in its turn.
-    Child child({parent, "rename", "ml-renamed", "child", other, "child", other, "exit", "3"});
+    Child child({parent, "rename", own("renamed"), "child", other, "child", other, "exit", "3"});
     child.wait();
     EXPECT_EQ(listener.count(KernelEventKind::fork), follow ? 2U : 0U);
     EXPECT_EQ(listener.count(KernelEventKind::exit), follow ? 3U : 1U);
@@ -131,41 +131,41 @@ TEST(BpfFork, OfATrackedParentIsFollowedOnlyWhereAsked) {
 
 TEST(BpfRename, ToAMatchingNameBeginsTracking) {
   Stage stage;
-  Listener listener({.comms = {"gunicorn: maste"}});
+  Listener listener({.comms = {own("gunicorn: master [app]")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-before"), "rename", "gunicorn: master [app]", "exit", "0"});
+  Child child({stage.actor(own("before")), "rename", own("gunicorn: master [app]"), "exit", "0"});
   child.wait();
   const auto events = listener.of(child.pid());
   ASSERT_EQ(kinds(events), "rename exit");
-  EXPECT_EQ(events[0].comm, "gunicorn: maste");
+  EXPECT_EQ(events[0].comm, own("gunicorn: master [app]").substr(0, 15));
 }
 
 TEST(BpfRename, OfATrackedProcessIsSeenWhateverTheNewName) {
   Stage stage;
-  Listener listener({.comms = {"ml-old"}});
+  Listener listener({.comms = {own("old")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-old"), "rename", "ml-new", "exit", "0"});
+  Child child({stage.actor(own("old")), "rename", own("new"), "exit", "0"});
   child.wait();
   const auto events = listener.of(child.pid());
   ASSERT_EQ(kinds(events), "exec rename exit");
-  EXPECT_EQ(events[1].comm, "ml-new");
-  EXPECT_EQ(events[2].comm, "ml-new");
+  EXPECT_EQ(events[1].comm, own("new"));
+  EXPECT_EQ(events[2].comm, own("new"));
 }
 
 TEST(BpfRename, OfAThreadIsNotTheProcesss) {
   Stage stage;
-  Listener listener({.comms = {"ml-worker"}});
+  Listener listener({.comms = {own("worker")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-rn"), "thread-rename", "ml-worker"});
+  Child child({stage.actor(own("rn")), "thread-rename", own("worker")});
   child.wait();
   EXPECT_THAT(listener.all(), SizeIs(0));
 }
 
 TEST(BpfExit, ComesOnlyWithTheLastThread) {
   Stage stage;
-  Listener listener({.comms = {"ml-leader"}});
+  Listener listener({.comms = {own("leader")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-leader"), "leader-exits", "5"});
+  Child child({stage.actor(own("leader")), "leader-exits", "5"});
   child.wait();
   const auto exits = listener.of(child.pid(), KernelEventKind::exit);
   ASSERT_THAT(exits, SizeIs(1));
@@ -180,10 +180,10 @@ TEST(BpfExit, IsSeenOnceByTheOlderFormOfTheTracepoint) {
   if (!forms.ok()) GTEST_SKIP() << forms.error().reason;
   TracepointForms older = *forms;
   older.exit_has_group_dead = false;
-  Listener listener({.comms = {"ml-older"}}, {.forms = older});
+  Listener listener({.comms = {own("older")}}, {.forms = older});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child leader_first({stage.actor("ml-older"), "leader-exits", "5"});
-  Child plain({stage.actor("ml-older"), "thread-rename", "x", "exit", "6"});
+  Child leader_first({stage.actor(own("older")), "leader-exits", "5"});
+  Child plain({stage.actor(own("older")), "thread-rename", "x", "exit", "6"});
   leader_first.wait();
   plain.wait();
   for (const auto& [pid, status] : {std::pair(leader_first.pid(), 5), std::pair(plain.pid(), 6)}) {
@@ -196,9 +196,9 @@ TEST(BpfExit, IsSeenOnceByTheOlderFormOfTheTracepoint) {
 
 TEST(BpfExit, HasTheStatusThatWaitGives) {
   Stage stage;
-  Listener listener({.comms = {"ml-status"}});
+  Listener listener({.comms = {own("status")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  const std::string path = stage.actor("ml-status");
+  const std::string path = stage.actor(own("status"));
   const std::vector<std::vector<std::string>> endings = {{path, "exit", "77"},
                                                          {path, "exit", "0"},
                                                          {path, "raise", std::to_string(SIGSEGV)},
@@ -227,9 +227,9 @@ TEST(BpfExit, OfAProcessThatEndsAtOnceHasAPeak) {
 
 TEST(BpfExit, KeepsAPeakThatWasFreedLongBefore) {
   Stage stage;
-  Listener listener({.comms = {"ml-spike"}});
+  Listener listener({.comms = {own("spike")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-spike"), "spike", "200", "exit", "0"});
+  Child child({stage.actor(own("spike")), "spike", "200", "exit", "0"});
   child.wait();
   const auto exits = listener.of(child.pid(), KernelEventKind::exit);
   ASSERT_THAT(exits, SizeIs(1));
@@ -239,9 +239,9 @@ TEST(BpfExit, KeepsAPeakThatWasFreedLongBefore) {
 
 TEST(BpfExit, HasThePeakOfItsOwnImageNotOfTheParents) {
   Stage stage;
-  Listener listener({.comms = {"ml-small"}});
+  Listener listener({.comms = {own("small")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-fat"), "touch", "300", "child", stage.actor("ml-small"), "exit", "0"});
+  Child child({stage.actor(own("fat")), "touch", "300", "child", stage.actor(own("small")), "exit", "0"});
   child.wait();
   const auto& events = listener.all();
   ASSERT_EQ(kinds(events), "exec exit");
@@ -252,10 +252,10 @@ TEST(BpfExit, HasThePeakOfItsOwnImageNotOfTheParents) {
 // The kernel's counters are per CPU: their sum is exact, the shared part alone is off by dozens of pages.
 TEST(BpfExit, HasThePeakThatProcShowed) {
   Stage stage;
-  Listener listener({.comms = {"ml-exact"}});
+  Listener listener({.comms = {own("exact")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
   for (const char* mib : {"1", "3", "17", "64"}) {
-    Child child({stage.actor("ml-exact"), "touch", mib, "pause"});
+    Child child({stage.actor(own("exact")), "touch", mib, "pause"});
     child.wait_until_sleeping();
     const int64_t shown_bytes = child.peak_rss_bytes();
     child.kill_and_wait(SIGKILL);
@@ -270,9 +270,9 @@ TEST(BpfExit, HasThePeakThatProcShowed) {
 // keeps no other.
 TEST(BpfExit, NeverHasThePeakOfAnEarlierImage) {
   Stage stage;
-  Listener listener({.comms = {"ml-shrinks"}});
+  Listener listener({.comms = {own("shrinks")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-shrinks"), "touch", "300", "exec", stage.actor("ml-shrunk"), "exit", "0"});
+  Child child({stage.actor(own("shrinks")), "touch", "300", "exec", stage.actor(own("shrunk")), "exit", "0"});
   child.wait();
   const auto exits = listener.of(child.pid(), KernelEventKind::exit);
   ASSERT_THAT(exits, SizeIs(1));
@@ -281,7 +281,7 @@ TEST(BpfExit, NeverHasThePeakOfAnEarlierImage) {
 
 TEST(BpfTrack, MakesARunningProcessSeen) {
   Stage stage;
-  Child child({stage.actor("ml-running"), "touch", "20", "pause"});
+  Child child({stage.actor(own("running")), "touch", "20", "pause"});
   child.wait_until_sleeping();
   Listener listener(EventFilter{});
   MEMLOG_LISTENER_OR_SKIP(listener);
@@ -290,14 +290,14 @@ TEST(BpfTrack, MakesARunningProcessSeen) {
   const auto events = listener.of(child.pid());
   ASSERT_EQ(kinds(events), "exit");
   EXPECT_EQ(events[0].facts.exit.wait_status, SIGTERM);
-  EXPECT_EQ(events[0].comm, "ml-running");
+  EXPECT_EQ(events[0].comm, own("running"));
   // Before Linux 6.16 its peak cannot be told apart from that of an image before it.
   EXPECT_GE(events[0].facts.exit.peak_rss_bytes.value_or(INT64_MAX), 20 * kMiB);
 }
 
 TEST(BpfTrack, OfAnEarlierProcessOfTheSameIdMeansNothing) {
   Stage stage;
-  Child child({stage.actor("ml-reused"), "pause"});
+  Child child({stage.actor(own("reused")), "pause"});
   child.wait_until_sleeping();
   Listener listener(EventFilter{});
   MEMLOG_LISTENER_OR_SKIP(listener);
@@ -308,9 +308,9 @@ TEST(BpfTrack, OfAnEarlierProcessOfTheSameIdMeansNothing) {
 
 TEST(BpfTrack, CanBeDoneTwice) {
   Stage stage;
-  Listener listener({.comms = {"ml-twice"}});
+  Listener listener({.comms = {own("twice")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-twice"), "pause"});
+  Child child({stage.actor(own("twice")), "pause"});
   child.wait_until_sleeping();
   ASSERT_TRUE(listener.source().track(child.pid(), child.start_boot_ns()).ok());
   ASSERT_TRUE(listener.source().track(child.pid(), child.start_boot_ns()).ok());
@@ -321,9 +321,9 @@ TEST(BpfTrack, CanBeDoneTwice) {
 
 TEST(BpfUntrack, Silences) {
   Stage stage;
-  Listener listener({.comms = {"ml-silent"}});
+  Listener listener({.comms = {own("silent")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-silent"), "pause"});
+  Child child({stage.actor(own("silent")), "pause"});
   child.wait_until_sleeping();
   listener.source().untrack(child.pid());
   child.kill_and_wait(SIGKILL);
@@ -334,18 +334,18 @@ TEST(BpfEveryProcess, SeesTheWholeLifeOfAnyName) {
   Stage stage;
   Listener listener({.comms = {}, .every_process = true});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-anybody"), "fork", "1"});
+  Child child({stage.actor(own("anybody")), "fork", "1"});
   child.wait();
   EXPECT_EQ(kinds(listener.of(child.pid())), "fork exec exit");
 }
 
 TEST(BpfSource, WakesPollWhenThereIsSomething) {
   Stage stage;
-  Listener listener({.comms = {"ml-poll"}});
+  Listener listener({.comms = {own("poll")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
   pollfd waiting{listener.source().poll_fd(), POLLIN, 0};
   EXPECT_EQ(poll(&waiting, 1, 0), 0);
-  Child child({stage.actor("ml-poll"), "exit", "0"});
+  Child child({stage.actor(own("poll")), "exit", "0"});
   EXPECT_EQ(poll(&waiting, 1, 10'000), 1);
   child.wait();
   EXPECT_EQ(kinds(listener.all()), "exec exit");

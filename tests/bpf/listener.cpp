@@ -87,6 +87,12 @@ size_t Listener::count(KernelEventKind kind) {
   return found;
 }
 
+std::string own(const std::string& name) {
+  std::string prefix;
+  for (pid_t rest = getpid(); rest > 0; rest /= 26) prefix += static_cast<char>('a' + rest % 26);
+  return prefix + "-" + name;
+}
+
 std::string kinds(const std::vector<SeenEvent>& events) {
   std::string text;
   for (const SeenEvent& event : events)

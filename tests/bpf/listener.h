@@ -43,6 +43,10 @@ class Listener {
   std::vector<SeenEvent> events_;
 };
 
+// A name that no other process on the host has, not even another run of these tests: events are matched by
+// name.
+std::string own(const std::string& name);
+
 // The kinds in order, as "exec exit".
 std::string kinds(const std::vector<SeenEvent>& events);
 

@@ -13,9 +13,9 @@ constexpr size_t kUnread = 200;
 
 TEST(BpfLoss, NoneWhenFourThousandProcessesAreKilledAtOnce) {
   Stage stage;
-  Listener listener({.comms = {"ml-crowd"}});
+  Listener listener({.comms = {own("crowd")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child crowd({stage.actor("ml-crowd"), "crowd", std::to_string(kCrowd), "pause"});
+  Child crowd({stage.actor(own("crowd")), "crowd", std::to_string(kCrowd), "pause"});
   crowd.wait_for_output("ready");
   ASSERT_EQ(listener.count(KernelEventKind::fork), kCrowd);
 
@@ -30,14 +30,16 @@ TEST(BpfLoss, NoneWhenFourThousandProcessesAreKilledAtOnce) {
 
 TEST(BpfLoss, IsCountedToTheLastEventWhenNobodyReads) {
   Stage stage;
-  Listener listener({.comms = {"ml-unread"}}, {.ring_bytes = 4096});
+  Listener listener({.comms = {own("unread")}}, {.ring_bytes = 4096});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-unread"), "fork", std::to_string(kUnread)});
+  Child child({stage.actor(own("unread")), "fork", std::to_string(kUnread)});
   child.wait();
   const size_t seen = listener.all().size();
   const uint64_t lost = listener.source().lost_count();
   EXPECT_GT(lost, 0U);
-  EXPECT_EQ(seen + lost, 2 * kUnread + 2);  // fork and exit of each; exec and exit of their parent
+  const size_t sent = 2 * kUnread + 2;  // fork and exit of each; exec and exit of their parent
+  EXPECT_GE(seen + lost, sent);
+  EXPECT_LE(seen + lost, sent + 4);  // an OOM kill elsewhere on the host would be an event too
 }
 
 }  // namespace

@@ -20,21 +20,21 @@ constexpr int64_t kLimitBytes = 32 * kMiB;
 
 TEST(BpfOom, NamesTheVictimWithItsMemoryAndTheLimitThatWasHit) {
   Stage stage;
-  Listener listener({.comms = {"ml-hog"}});
+  Listener listener({.comms = {own("hog")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
   MemoryCgroup cgroup("memlog_oom", kLimitBytes);
   MEMLOG_CGROUP_OR_SKIP(cgroup);
-  Child child({stage.actor("ml-hog"), "hog"}, cgroup.procs_file());
+  Child child({stage.actor(own("hog")), "hog"}, cgroup.procs_file());
   EXPECT_EQ(child.wait(), SIGKILL);
 
   const auto marks = listener.of(child.pid(), KernelEventKind::oom_victim);
   ASSERT_THAT(marks, SizeIs(1));
   const OomFacts& oom = marks[0].facts.oom;
-  EXPECT_EQ(marks[0].comm, "ml-hog");
+  EXPECT_EQ(marks[0].comm, own("hog"));
   EXPECT_EQ(marks[0].facts.cgroup_id, cgroup.inode());
   EXPECT_EQ(oom.victim_tid, child.pid());
   EXPECT_EQ(oom.trigger_pid, child.pid());
-  EXPECT_EQ(marks[0].trigger_comm, "ml-hog");
+  EXPECT_EQ(marks[0].trigger_comm, own("hog"));
   EXPECT_GT(oom.anon_bytes.value_or(0), 20 * kMiB);
   EXPECT_LE(oom.anon_bytes.value_or(0), kLimitBytes);
   EXPECT_GT(oom.total_vm_bytes.value_or(0), oom.anon_bytes.value_or(0));
@@ -55,13 +55,13 @@ TEST(BpfOom, NamesTheVictimWithItsMemoryAndTheLimitThatWasHit) {
 // cgroup's.
 TEST(BpfOom, FindsTheAncestorWhoseLimitWasHit) {
   Stage stage;
-  Listener listener({.comms = {"ml-nested"}});
+  Listener listener({.comms = {own("nested")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
   MemoryCgroup limited("memlog_limited", kLimitBytes);
   MEMLOG_CGROUP_OR_SKIP(limited);
   MemoryCgroup roomy("memlog_roomy", 512 * kMiB, &limited);
   MEMLOG_CGROUP_OR_SKIP(roomy);
-  Child child({stage.actor("ml-nested"), "hog"}, roomy.procs_file());
+  Child child({stage.actor(own("nested")), "hog"}, roomy.procs_file());
   EXPECT_EQ(child.wait(), SIGKILL);
 
   const auto marks = listener.of(child.pid(), KernelEventKind::oom_victim);
@@ -77,11 +77,11 @@ TEST(BpfOom, FindsTheAncestorWhoseLimitWasHit) {
 
 TEST(BpfOom, IsTheProcesssWhereTheVictimIsNotItsLeader) {
   Stage stage;
-  Listener listener({.comms = {"ml-headless"}});
+  Listener listener({.comms = {own("headless")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
   MemoryCgroup cgroup("memlog_headless", kLimitBytes);
   MEMLOG_CGROUP_OR_SKIP(cgroup);
-  Child child({stage.actor("ml-headless"), "thread-hog"}, cgroup.procs_file());
+  Child child({stage.actor(own("headless")), "thread-hog"}, cgroup.procs_file());
   EXPECT_EQ(child.wait(), SIGKILL);
 
   const auto marks = listener.of(child.pid(), KernelEventKind::oom_victim);
@@ -99,16 +99,16 @@ TEST(BpfOom, OfAnUntrackedProcessIsSeen) {
   MEMLOG_LISTENER_OR_SKIP(listener);
   MemoryCgroup cgroup("memlog_stranger", kLimitBytes);
   MEMLOG_CGROUP_OR_SKIP(cgroup);
-  Child child({stage.actor("ml-stranger"), "hog"}, cgroup.procs_file());
+  Child child({stage.actor(own("stranger")), "hog"}, cgroup.procs_file());
   child.wait();
   EXPECT_EQ(kinds(listener.of(child.pid())), "oom_victim");
 }
 
 TEST(BpfOom, IsNotAKillByHand) {
   Stage stage;
-  Listener listener({.comms = {"ml-byhand"}});
+  Listener listener({.comms = {own("byhand")}});
   MEMLOG_LISTENER_OR_SKIP(listener);
-  Child child({stage.actor("ml-byhand"), "pause"});
+  Child child({stage.actor(own("byhand")), "pause"});
   child.wait_until_sleeping();
   EXPECT_EQ(child.kill_and_wait(SIGKILL), SIGKILL);
   const auto events = listener.of(child.pid());
