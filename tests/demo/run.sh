@@ -28,8 +28,8 @@ echo '$ sudo memlog trace --name worker --interval 100ms --label demo'
 "$memlog" trace --name worker --interval 100ms --label demo &
 trace=$!
 sleep 1
-"$worker" rate=4M:100ms:10 fork=2 rate=6M:150ms:12 sleep=500ms end \
-  fork=1 cgroup="$cgroup" rate=5M:100ms:40 end rate=8M:200ms:10 free free free sleep=1s wait &
+"$worker" fork=1 cgroup="$cgroup" sleep=1s rate=5M:100ms:40 end \
+  rate=4M:100ms:10 fork=2 rate=6M:150ms:12 sleep=500ms end rate=8M:200ms:10 free free free sleep=1s wait &
 wait $! || true
 wait $trace
 

@@ -43,7 +43,8 @@ TEST_F(Attach, AProcessGoneBeforeItCouldBeReadHasARowFromEventsAlone) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(e2e::run({dir_ / "e2e-true"}).exit_status, 0);
   trace.signal(SIGINT);
   EXPECT_EQ(trace.finish().exit_status, 0);
-  EXPECT_EQ(ask("SELECT count(*) FROM process WHERE comm = 'e2e-true' AND end_reason = 'exited' AND exit_status = 0 "
+  EXPECT_EQ(ask("SELECT count(*) FROM process WHERE comm = 'e2e-true' AND end_reason = 'exited' AND "
+                "exit_status = 0 "
                 "AND peak_rss_bytes > 0 AND peak_source = 'kernel' AND ended_ns >= start_time_ns "
                 "AND parent_pid = " +
                 std::to_string(getpid())),
@@ -52,7 +53,9 @@ TEST_F(Attach, AProcessGoneBeforeItCouldBeReadHasARowFromEventsAlone) {
 
 TEST_F(Attach, AWrapperThatExecutesTheTargetIsAttachedAtTheExec) {
   Child trace = this->trace({"--name", "e2e-wrapped"});
-  EXPECT_EQ(e2e::run({"/bin/sh", "-c", "sleep 0.2; exec " + workload("e2e-wrapped") + " sleep=100ms"}).exit_status, 0);
+  EXPECT_EQ(
+      e2e::run({"/bin/sh", "-c", "sleep 0.2; exec " + workload("e2e-wrapped") + " sleep=100ms"}).exit_status,
+      0);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT count(*) FROM process"), "1");
   EXPECT_EQ(ask("SELECT comm FROM process"), "e2e-wrapped");
@@ -61,12 +64,15 @@ TEST_F(Attach, AWrapperThatExecutesTheTargetIsAttachedAtTheExec) {
 TEST_F(Attach, ARecordedProcessThatExecutesAnotherProgramKeepsItsRowAndItsOldName) {
   Child trace = this->trace({"--name", "e2e-first"});
   const std::string second = workload("e2e-second");
-  EXPECT_EQ(e2e::run({workload("e2e-first"), "sleep=100ms", "exec=" + second, "sleep=100ms", "exit=3"}).exit_status, 3);
+  EXPECT_EQ(
+      e2e::run({workload("e2e-first"), "sleep=100ms", "exec=" + second, "sleep=100ms", "exit=3"}).exit_status,
+      3);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT count(*) FROM process"), "1");
   EXPECT_EQ(ask("SELECT comm FROM process"), "e2e-second");
   EXPECT_EQ(ask("SELECT exit_status FROM process"), "3");
-  EXPECT_EQ(ask("SELECT group_concat(comm) FROM (SELECT comm FROM process_name ORDER BY time_ns)"), "e2e-first,e2e-second");
+  EXPECT_EQ(ask("SELECT group_concat(comm) FROM (SELECT comm FROM process_name ORDER BY time_ns)"),
+            "e2e-first,e2e-second");
 }
 
 TEST_F(Attach, ForksWithoutExecAreAttachedUnderTheirInheritedName) {
@@ -74,12 +80,15 @@ TEST_F(Attach, ForksWithoutExecAreAttachedUnderTheirInheritedName) {
   EXPECT_EQ(e2e::run({workload("e2e-forker"), "fork=2", "sleep=300ms", "end", "wait"}).exit_status, 0);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT count(*) FROM process WHERE name = 'e2e-forker' AND end_reason = 'exited'"), "3");
-  EXPECT_EQ(ask("SELECT count(*) FROM process AS child JOIN process AS parent ON child.parent_process_id = parent.id"), "2");
+  EXPECT_EQ(ask("SELECT count(*) FROM process AS child JOIN process AS parent ON child.parent_process_id = "
+                "parent.id"),
+            "2");
 }
 
 TEST_F(Attach, DifferentlyNamedDescendantsNeedChildren) {
   const std::string parent = workload("e2e-parent");
-  const std::vector<std::string> command = {parent, "fork=1", "exec=" + workload("e2e-other"), "sleep=200ms", "end", "wait"};
+  const std::vector<std::string> command = {parent,        "fork=1", "exec=" + workload("e2e-other"),
+                                            "sleep=200ms", "end",    "wait"};
   {
     Child trace = this->trace({"--name", "e2e-parent"});
     EXPECT_EQ(e2e::run(command).exit_status, 0);
@@ -104,7 +113,8 @@ TEST_F(Attach, AThreadsNameIsNotTheProcesss) {
 
 TEST_F(Attach, AnExecFromAThreadKeepsTheProcess) {
   Child trace = this->trace({"--name", "e2e-multi"});
-  EXPECT_EQ(e2e::run({workload("e2e-multi"), "sleep=100ms", "exec-thread=" + dir_ / "e2e-multi", "sleep=100ms", "exit=5"})
+  EXPECT_EQ(e2e::run({workload("e2e-multi"), "sleep=100ms", "exec-thread=" + dir_ / "e2e-multi",
+                      "sleep=100ms", "exit=5"})
                 .exit_status,
             5);
   EXPECT_EQ(trace.finish().exit_status, 0);
@@ -141,7 +151,8 @@ TEST_F(Attach, ALongNameIsNotItsPrefix) {
 
 TEST_F(Attach, ALeaderThatEndsFirstIsReadThroughALiveThread) {
   Child trace = this->trace({"--name", "e2e-leader", "--interval", "20ms"});
-  EXPECT_EQ(e2e::run({workload("e2e-leader"), "grow=40M", "leader-exit", "sleep=400ms", "exit=4"}).exit_status, 4);
+  EXPECT_EQ(
+      e2e::run({workload("e2e-leader"), "grow=40M", "leader-exit", "sleep=400ms", "exit=4"}).exit_status, 4);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT count(*) FROM process"), "1");
   EXPECT_EQ(ask("SELECT exit_status FROM process"), "4");
@@ -171,7 +182,8 @@ TEST_F(Attach, WorkersThatStartWhileMemlogStartsAreAllSeenOnce) {
   for (Child& child : early) EXPECT_EQ(child.finish().exit_status, 0);
   trace.signal(SIGINT);
   EXPECT_EQ(trace.finish().exit_status, 0);
-  EXPECT_EQ(ask("SELECT count(*) || '/' || count(DISTINCT pid) FROM process WHERE end_reason = 'exited'"), "60/60");
+  EXPECT_EQ(ask("SELECT count(*) || '/' || count(DISTINCT pid) FROM process WHERE end_reason = 'exited'"),
+            "60/60");
 }
 
 TEST_F(Attach, AReusedPidIsASecondProcess) {
@@ -190,16 +202,18 @@ TEST_F(Attach, AReusedPidIsASecondProcess) {
   ASSERT_TRUE(reused) << "the kernel did not hand out the pid again";
   trace.signal(SIGINT);
   trace.finish();
-  EXPECT_EQ(ask("SELECT count(*) || '/' || count(DISTINCT start_ticks) FROM process WHERE pid = " + std::to_string(pid)),
+  EXPECT_EQ(ask("SELECT count(*) || '/' || count(DISTINCT start_ticks) FROM process WHERE pid = " +
+                std::to_string(pid)),
             "2/2");
 }
 
 TEST_F(Attach, ABuildsStormOfShortProcessesIsSeenWhole) {
   Child trace = this->trace({"--name", "e2e-storm", "--keep"});
   std::filesystem::copy_file("/bin/true", dir_ / "e2e-storm");
-  const Finished storm = e2e::run({"/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10 11 "
-                                                    "12 13 14 15 16 17 18 19 20; do " +
-                                                        dir_ / "e2e-storm" + " & done; wait; done"});
+  const Finished storm = e2e::run({"/bin/sh", "-c",
+                                   "for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10 11 "
+                                   "12 13 14 15 16 17 18 19 20; do " +
+                                       dir_ / "e2e-storm" + " & done; wait; done"});
   EXPECT_EQ(storm.exit_status, 0);
   trace.signal(SIGINT);
   EXPECT_EQ(trace.finish().exit_status, 0);
@@ -208,7 +222,8 @@ TEST_F(Attach, ABuildsStormOfShortProcessesIsSeenWhole) {
 }
 
 TEST_F(Attach, ByPidAcrossExec) {
-  Child worker = Child::start({workload("e2e-pid"), "print=ready", "sleep=500ms", "exec=" + workload("e2e-next"), "sleep=200ms"});
+  Child worker = Child::start(
+      {workload("e2e-pid"), "print=ready", "sleep=500ms", "exec=" + workload("e2e-next"), "sleep=200ms"});
   ASSERT_TRUE(worker.wait_for_output("ready"));
   Child trace = this->trace({"--pid", std::to_string(worker.pid())});
   EXPECT_EQ(worker.finish().exit_status, 0);
@@ -227,8 +242,8 @@ TEST_F(Attach, ByCommandLine) {
 TEST_F(Attach, ByCgroupWhetherBornOrMovedThere) {
   MemoryCgroup cgroup("attach", 512 << 20);
   Child trace = this->trace({"--cgroup", cgroup.directory(), "--keep", "--interval", "50ms"});
-  EXPECT_EQ(e2e::run({workload("e2e-moved"), "cgroup=" + cgroup.directory(), "fork=1", "sleep=100ms", "end", "sleep=1500ms",
-                      "wait"})
+  EXPECT_EQ(e2e::run({workload("e2e-moved"), "cgroup=" + cgroup.directory(), "fork=1", "sleep=100ms", "end",
+                      "sleep=1500ms", "wait"})
                 .exit_status,
             0);
   EXPECT_EQ(e2e::run({workload("e2e-stranger"), "sleep=50ms"}).exit_status, 0);
@@ -236,9 +251,10 @@ TEST_F(Attach, ByCgroupWhetherBornOrMovedThere) {
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT count(*) FROM process WHERE comm = 'e2e-moved'"), "2");
   EXPECT_EQ(ask("SELECT count(*) FROM process WHERE comm = 'e2e-stranger'"), "0");
-  EXPECT_EQ(ask("SELECT max(limit_bytes) FROM cgroup_sample JOIN cgroup ON cgroup.id = cgroup_id WHERE path = '" +
-                cgroup.path() + "'"),
-            std::to_string(512 << 20));
+  EXPECT_EQ(
+      ask("SELECT max(limit_bytes) FROM cgroup_sample JOIN cgroup ON cgroup.id = cgroup_id WHERE path = '" +
+          cgroup.path() + "'"),
+      std::to_string(512 << 20));
 }
 
 TEST_F(Attach, ADeadPidEndsAtOnceWithItsReason) {

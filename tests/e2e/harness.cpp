@@ -40,7 +40,8 @@ TempDir::~TempDir() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-Child Child::start(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment) {
+Child Child::start(const std::vector<std::string>& command,
+                   const std::map<std::string, std::string>& environment) {
   Child child;
   int out[2];
   int err[2];
@@ -94,7 +95,8 @@ bool Child::wait_for_output(const std::string& text) {
     read_output(20);
     if ((collected_.out + collected_.err).find(text) != std::string::npos) return true;
     siginfo_t info{};
-    const bool has_ended = waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
+    const bool has_ended =
+        waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
     if (has_ended) {
       read_output(0);
       return (collected_.out + collected_.err).find(text) != std::string::npos;

@@ -35,7 +35,8 @@ struct Finished {
 // A child process whose output is collected. Killed, by its pid, if it still runs when the object ends.
 class Child {
  public:
-  static Child start(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment = {});
+  static Child start(const std::vector<std::string>& command,
+                     const std::map<std::string, std::string>& environment = {});
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;
@@ -56,7 +57,8 @@ class Child {
   Finished collected_;
 };
 
-Finished run(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment = {});
+Finished run(const std::vector<std::string>& command,
+             const std::map<std::string, std::string>& environment = {});
 
 using Row = std::map<std::string, std::optional<std::string>>;
 
@@ -81,13 +83,13 @@ class MemoryCgroup {
 };
 
 // Skips the test, or fails it where MEMLOG_REQUIRE_BPF=1, unless BPF programs can be loaded / cgroups be made.
-#define MEMLOG_NEEDS_ROOT()                                                                        \
-  do {                                                                                             \
-    if (geteuid() == 0) break;                                                                     \
-    if (const char* required = getenv("MEMLOG_REQUIRE_BPF"); required && required[0] == '1') {     \
-      FAIL() << "needs root (BPF programs, memory cgroups)";                                       \
-    }                                                                                              \
-    GTEST_SKIP() << "needs root (BPF programs, memory cgroups)";                                   \
+#define MEMLOG_NEEDS_ROOT()                                                                    \
+  do {                                                                                         \
+    if (geteuid() == 0) break;                                                                 \
+    if (const char* required = getenv("MEMLOG_REQUIRE_BPF"); required && required[0] == '1') { \
+      FAIL() << "needs root (BPF programs, memory cgroups)";                                   \
+    }                                                                                          \
+    GTEST_SKIP() << "needs root (BPF programs, memory cgroups)";                               \
   } while (false)
 
 // The fixture: a directory, a database in it, and the workload program under any name.

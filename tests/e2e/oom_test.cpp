@@ -19,7 +19,9 @@ TEST_F(Ends, AnOomKillIsTold) {
   EXPECT_EQ(ask("SELECT end_reason || exit_signal FROM process"), "oom_killed9");
   EXPECT_EQ(ask("SELECT peak_source FROM process"), "kernel");
   EXPECT_GE(std::stoll(ask("SELECT peak_rss_bytes FROM process")), 24 << 20);
-  const auto kills = rows("SELECT oom_kill.*, process.comm AS process_comm FROM oom_kill JOIN process ON process.id = process_id");
+  const auto kills = rows(
+      "SELECT oom_kill.*, process.comm AS process_comm FROM oom_kill JOIN process ON process.id = "
+      "process_id");
   ASSERT_EQ(kills.size(), 1U);
   EXPECT_EQ(kills[0].at("process_comm"), "e2e-hog");
   EXPECT_EQ(kills[0].at("comm"), "e2e-hog");
@@ -35,18 +37,21 @@ TEST_F(Ends, AnOomKillIsTold) {
 TEST_F(Ends, AVictimsThreadIsResolvedToItsProcess) {
   MemoryCgroup cgroup("oomthread", 32 << 20);
   Child trace = this->trace({"--name", "e2e-threads"});
-  const Finished hog =
-      e2e::run({workload("e2e-threads"), "cgroup=" + cgroup.directory(), "threads=4", "leader-exit", "rate=4M:5ms:60"});
+  const Finished hog = e2e::run({workload("e2e-threads"), "cgroup=" + cgroup.directory(), "threads=4",
+                                 "leader-exit", "rate=4M:5ms:60"});
   EXPECT_EQ(hog.exit_status, 128 + SIGKILL);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT end_reason FROM process"), "oom_killed");
-  EXPECT_EQ(ask("SELECT count(*) FROM oom_kill JOIN process ON process.id = process_id AND process.pid = oom_kill.pid"), "1");
+  EXPECT_EQ(ask("SELECT count(*) FROM oom_kill JOIN process ON process.id = process_id AND process.pid = "
+                "oom_kill.pid"),
+            "1");
 }
 
 TEST_F(Ends, AManualKillIsNotAnOomKill) {
   MemoryCgroup cgroup("manual", 64 << 20);
   Child trace = this->trace({"--name", "e2e-killed"});
-  Child worker = Child::start({workload("e2e-killed"), "cgroup=" + cgroup.directory(), "grow=16M", "print=ready", "pause"});
+  Child worker = Child::start(
+      {workload("e2e-killed"), "cgroup=" + cgroup.directory(), "grow=16M", "print=ready", "pause"});
   ASSERT_TRUE(worker.wait_for_output("ready"));
   worker.signal(SIGKILL);
   EXPECT_EQ(worker.finish().exit_status, 128 + SIGKILL);
@@ -58,8 +63,9 @@ TEST_F(Ends, AManualKillIsNotAnOomKill) {
 TEST_F(Ends, AnOomKillOfAnUntracedProcessIsRecordedToo) {
   MemoryCgroup cgroup("stranger", 32 << 20);
   Child trace = this->trace({"--name", "e2e-nobody", "--duration", "30s"});
-  EXPECT_EQ(e2e::run({workload("e2e-bystander"), "cgroup=" + cgroup.directory(), "rate=4M:5ms:60"}).exit_status,
-            128 + SIGKILL);
+  EXPECT_EQ(
+      e2e::run({workload("e2e-bystander"), "cgroup=" + cgroup.directory(), "rate=4M:5ms:60"}).exit_status,
+      128 + SIGKILL);
   trace.signal(SIGINT);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT comm || coalesce(process_id, '-') FROM oom_kill"), "e2e-bystander-");
@@ -74,9 +80,10 @@ TEST_F(Ends, StatusesAndSignalsAreThoseOfWait) {
   EXPECT_EQ(e2e::run({worker, "abort"}).exit_status, 128 + SIGABRT);
   trace.signal(SIGINT);
   EXPECT_EQ(trace.finish().exit_status, 0);
-  EXPECT_EQ(ask("SELECT group_concat(end_reason || coalesce(exit_status, '') || coalesce('/' || exit_signal, '')) "
-                "FROM (SELECT * FROM process ORDER BY id)"),
-            "exited77,signaled/11,signaled/15,signaled/6");
+  EXPECT_EQ(
+      ask("SELECT group_concat(end_reason || coalesce(exit_status, '') || coalesce('/' || exit_signal, '')) "
+          "FROM (SELECT * FROM process ORDER BY id)"),
+      "exited77,signaled/11,signaled/15,signaled/6");
 }
 
 class Run : public EndToEnd {
@@ -102,7 +109,8 @@ TEST_F(Run, ReturnsTheCommandsExitStatus) {
 TEST_F(Run, ACommandThatCannotBeRunIsToldAsAShellTellsIt) {
   const Finished missing = run_memlog({"/nowhere/to/be/found"});
   EXPECT_EQ(missing.exit_status, 127);
-  EXPECT_NE(missing.err.find("running /nowhere/to/be/found: No such file or directory"), std::string::npos) << missing.err;
+  EXPECT_NE(missing.err.find("running /nowhere/to/be/found: No such file or directory"), std::string::npos)
+      << missing.err;
   EXPECT_EQ(run_memlog({"/etc/passwd"}).exit_status, 126);
 }
 
@@ -112,12 +120,14 @@ TEST_F(Run, OutputOfTheCommandIsUntouched) {
 }
 
 TEST_F(Run, RecordsTheWholeTree) {
-  EXPECT_EQ(run_memlog({"/bin/sh", "-c", workload("e2e-leaf") + " grow=10M sleep=50ms; exit 9"}).exit_status, 9);
+  EXPECT_EQ(run_memlog({"/bin/sh", "-c", workload("e2e-leaf") + " grow=10M sleep=50ms; exit 9"}).exit_status,
+            9);
   EXPECT_EQ(ask("SELECT group_concat(name) FROM (SELECT name FROM process ORDER BY id)"), "sh,e2e-leaf");
 }
 
 TEST_F(Run, PassesSignalsOn) {
-  Child memlog = Child::start({MEMLOG_BINARY, "run", "--db", database(), "--", workload("e2e-signal"), "print=ready", "pause"});
+  Child memlog = Child::start(
+      {MEMLOG_BINARY, "run", "--db", database(), "--", workload("e2e-signal"), "print=ready", "pause"});
   ASSERT_TRUE(memlog.wait_for_output("ready"));
   memlog.signal(SIGTERM);
   EXPECT_EQ(memlog.finish().exit_status, 128 + SIGTERM);

@@ -18,7 +18,10 @@ class Recording : public EndToEnd {};
 
 TEST_F(Recording, EveryMeasureOfAnOrdinaryProcessIsThere) {
   Child trace = this->trace({"--name", "e2e-measured", "--interval", "20ms"});
-  EXPECT_EQ(e2e::run({workload("e2e-measured"), "threads=3", "grow=20M", "shmem=8M", "spin=100ms", "sleep=400ms"}).exit_status, 0);
+  EXPECT_EQ(
+      e2e::run({workload("e2e-measured"), "threads=3", "grow=20M", "shmem=8M", "spin=100ms", "sleep=400ms"})
+          .exit_status,
+      0);
   EXPECT_EQ(trace.finish().exit_status, 0);
   const auto samples = rows("SELECT * FROM process_sample ORDER BY time_ns DESC LIMIT 1 OFFSET 2");
   ASSERT_EQ(samples.size(), 1U);
@@ -52,7 +55,9 @@ TEST_F(Recording, APeakBetweenTwoTicksIsKept) {
 
 TEST_F(Recording, ASmallImageAfterALargeOneHasItsOwnPeak) {
   Child trace = this->trace({"--name", "e2e-small"});
-  EXPECT_EQ(e2e::run({workload("e2e-large"), "grow=300M", "exec=" + workload("e2e-small"), "sleep=50ms"}).exit_status, 0);
+  EXPECT_EQ(e2e::run({workload("e2e-large"), "grow=300M", "exec=" + workload("e2e-small"), "sleep=50ms"})
+                .exit_status,
+            0);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_LT(std::stoll(ask("SELECT peak_rss_bytes FROM process")), 30 << 20);
 }
@@ -70,7 +75,8 @@ TEST_F(Recording, OneEndingProcessCostsTheOthersNothing) {
   EXPECT_EQ(steady.finish().exit_status, 0);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT count(*) FROM process WHERE end_reason = 'unseen'"), "0");
-  EXPECT_EQ(ask("SELECT count(*) FROM process_sample JOIN process ON process.id = process_id WHERE rss_bytes IS NULL AND "
+  EXPECT_EQ(ask("SELECT count(*) FROM process_sample JOIN process ON process.id = process_id WHERE rss_bytes "
+                "IS NULL AND "
                 "pid = " +
                 std::to_string(steady.pid())),
             "0");
@@ -80,8 +86,9 @@ TEST_F(Recording, NoSmapsFileIsOpenedUnlessAskedFor) {
   const std::string log = dir_ / "strace";
   Child worker = Child::start({workload("e2e-smaps"), "print=ready", "sleep=1s"});
   ASSERT_TRUE(worker.wait_for_output("ready"));
-  Child trace = Child::start({"strace", "-f", "-qq", "-e", "trace=openat,open,openat2", "-o", log, MEMLOG_BINARY, "trace",
-                              "--db", database(), "--name", "e2e-smaps", "--interval", "50ms"});
+  Child trace =
+      Child::start({"strace", "-f", "-qq", "-e", "trace=openat,open,openat2", "-o", log, MEMLOG_BINARY,
+                    "trace", "--db", database(), "--name", "e2e-smaps", "--interval", "50ms"});
   worker.finish();
   EXPECT_EQ(trace.finish().exit_status, 0);
   std::ifstream file(log);
@@ -108,14 +115,16 @@ TEST_F(Recording, AStoppedRecorderLeavesAGapAndNoBurst) {
   trace.signal(SIGCONT);
   worker.finish();
   EXPECT_EQ(trace.finish().exit_status, 0);
-  const auto gaps = rows("SELECT kind, lost_count, ended_ns - started_ns AS span_ns FROM gap WHERE kind = 'missed_ticks' "
-                         "ORDER BY span_ns DESC LIMIT 1");
+  const auto gaps = rows(
+      "SELECT kind, lost_count, ended_ns - started_ns AS span_ns FROM gap WHERE kind = 'missed_ticks' "
+      "ORDER BY span_ns DESC LIMIT 1");
   ASSERT_EQ(gaps.size(), 1U);
   EXPECT_GE(std::stoi(gaps[0].at("lost_count").value()), 17);
   EXPECT_LE(std::stoi(gaps[0].at("lost_count").value()), 22);
   EXPECT_GE(std::stoll(gaps[0].at("span_ns").value()), 1'700'000'000);
   // No catch-up: neighbouring samples are never closer than half an interval, and deadlines keep their phase.
-  EXPECT_EQ(ask("SELECT count(*) FROM (SELECT time_ns - lag(time_ns) OVER (ORDER BY time_ns) AS step, row_number() OVER "
+  EXPECT_EQ(ask("SELECT count(*) FROM (SELECT time_ns - lag(time_ns) OVER (ORDER BY time_ns) AS step, "
+                "row_number() OVER "
                 "(ORDER BY time_ns) AS n FROM process_sample) WHERE n > 3 AND step < 50000000"),
             "0");
 }
@@ -130,7 +139,9 @@ TEST_F(Recording, EverySignalKeepsAllSamplesAndClosesTheRun) {
     trace.signal(number);
     EXPECT_EQ(trace.finish().exit_status, 0);
     const std::string where = " WHERE run_id = " + std::to_string(++run);
-    EXPECT_GE(std::stoi(ask("SELECT count(*) FROM process_sample JOIN process ON process.id = process_id" + where)), 20);
+    EXPECT_GE(
+        std::stoi(ask("SELECT count(*) FROM process_sample JOIN process ON process.id = process_id" + where)),
+        20);
     EXPECT_EQ(ask("SELECT state FROM run WHERE id = " + std::to_string(run)), "ended");
     EXPECT_EQ(ask("SELECT end_reason FROM process" + where), "running");
   }
@@ -150,8 +161,10 @@ TEST_F(Recording, AKillLosesAtMostOneCommitIntervalAndShowsAsInterrupted) {
   EXPECT_EQ(shown.exit_status, 0) << shown.err;
   EXPECT_NE(shown.out.find("interrupted"), std::string::npos) << shown.out;
   EXPECT_EQ(ask("SELECT state FROM run"), "interrupted");
-  EXPECT_EQ(ask("SELECT ended_ns - (SELECT max(time_ns) FROM (SELECT time_ns FROM process_sample UNION ALL SELECT time_ns "
-                "FROM host_sample UNION ALL SELECT time_ns FROM cgroup_sample UNION ALL SELECT time_ns FROM event)) FROM run"),
+  EXPECT_EQ(ask("SELECT ended_ns - (SELECT max(time_ns) FROM (SELECT time_ns FROM process_sample UNION ALL "
+                "SELECT time_ns "
+                "FROM host_sample UNION ALL SELECT time_ns FROM cgroup_sample UNION ALL SELECT time_ns FROM "
+                "event)) FROM run"),
             "0");
   EXPECT_LT(killed_ns - std::stoll(ask("SELECT max(time_ns) FROM process_sample")), 1'300'000'000);
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok");
@@ -189,11 +202,12 @@ TEST_F(Recording, FilesMadeUnderSudoBelongToTheInvokingUser) {
   ASSERT_EQ(chown(state.c_str(), 65534, 65534), 0);
   ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
   const std::string database = state + "/memlog.db";
-  const Finished traced = e2e::run({MEMLOG_BINARY, "trace", "--db", database, "--name", "e2e-none", "--duration", "100ms"},
-                                   {{"SUDO_UID", "65534"}, {"SUDO_GID", "65534"}});
+  const Finished traced =
+      e2e::run({MEMLOG_BINARY, "trace", "--db", database, "--name", "e2e-none", "--duration", "100ms"},
+               {{"SUDO_UID", "65534"}, {"SUDO_GID", "65534"}});
   EXPECT_EQ(traced.exit_status, 0) << traced.err;
   for (const auto& entry : std::filesystem::directory_iterator(state)) {
-    struct stat facts {};
+    struct stat facts{};
     ASSERT_EQ(stat(entry.path().c_str(), &facts), 0);
     EXPECT_EQ(facts.st_uid, 65534U) << entry.path();
     EXPECT_EQ(facts.st_gid, 65534U) << entry.path();
@@ -202,7 +216,10 @@ TEST_F(Recording, FilesMadeUnderSudoBelongToTheInvokingUser) {
 
 TEST_F(Recording, WithoutBpfItScansAndSaysSo) {
   Child trace = this->trace({"--name", "e2e-scanned", "--no-bpf", "--interval", "50ms"});
-  EXPECT_EQ(e2e::run({workload("e2e-scanned"), "grow=20M", "fork=1", "sleep=600ms", "end", "sleep=800ms", "wait"}).exit_status, 0);
+  EXPECT_EQ(
+      e2e::run({workload("e2e-scanned"), "grow=20M", "fork=1", "sleep=600ms", "end", "sleep=800ms", "wait"})
+          .exit_status,
+      0);
   const Finished traced = trace.finish();
   EXPECT_EQ(traced.exit_status, 0);
   EXPECT_NE(traced.err.find("/proc"), std::string::npos);
@@ -212,7 +229,8 @@ TEST_F(Recording, WithoutBpfItScansAndSaysSo) {
 }
 
 TEST_F(Recording, ATooShortIntervalIsRefusedWithTheLeast) {
-  const Finished refused = e2e::run({MEMLOG_BINARY, "trace", "--db", database(), "--name", "x", "--interval", "100us"});
+  const Finished refused =
+      e2e::run({MEMLOG_BINARY, "trace", "--db", database(), "--name", "x", "--interval", "100us"});
   EXPECT_EQ(refused.exit_status, 2);
   EXPECT_NE(refused.err.find("1ms"), std::string::npos) << refused.err;
 }

@@ -35,9 +35,12 @@ class Swap : public EndToEnd {
 TEST_F(Swap, WhatIsSwappedOutIsCountedApartFromWhatIsResident) {
   MemoryCgroup cgroup("swap", 32 << 20);
   Child trace = this->trace({"--name", "e2e-swapped", "--interval", "20ms"});
-  EXPECT_EQ(e2e::run({workload("e2e-swapped"), "cgroup=" + cgroup.directory(), "grow=80M", "sleep=300ms"}).exit_status, 0);
+  EXPECT_EQ(e2e::run({workload("e2e-swapped"), "cgroup=" + cgroup.directory(), "grow=80M", "sleep=300ms"})
+                .exit_status,
+            0);
   EXPECT_EQ(trace.finish().exit_status, 0);
-  const auto samples = rows("SELECT anon_bytes, swap_bytes FROM process_sample ORDER BY swap_bytes DESC LIMIT 1");
+  const auto samples =
+      rows("SELECT anon_bytes, swap_bytes FROM process_sample ORDER BY swap_bytes DESC LIMIT 1");
   const int64_t anon_bytes = std::stoll(samples.at(0).at("anon_bytes").value());
   const int64_t swap_bytes = std::stoll(samples.at(0).at("swap_bytes").value());
   EXPECT_GE(swap_bytes, 48 << 20);

@@ -50,9 +50,10 @@ std::unique_ptr<EventSource> open_events(const RecordOptions& options, const Tar
   }
   Result<std::unique_ptr<EventSource>> source = open_bpf_events(target.event_filter());
   if (source) return std::move(*source);
-  warn(fmt::format("no kernel events ({}: {}): looking through /proc, so short-lived processes can be missed{}",
-                   source.error().doing, source.error().reason,
-                   source.error().hint.empty() ? "" : "; " + source.error().hint));
+  warn(fmt::format(
+      "no kernel events ({}: {}): looking through /proc, so short-lived processes can be missed{}",
+      source.error().doing, source.error().reason,
+      source.error().hint.empty() ? "" : "; " + source.error().hint));
   return nullptr;
 }
 
@@ -60,9 +61,10 @@ std::string status_line(const Target& target, const ProgressNumbers& numbers, in
   if (numbers.attached_count == 0) {
     return fmt::format(" waiting for {} · {}", target.in_words(), format_duration(elapsed_ns));
   }
-  std::string line = fmt::format(" {} · {} of {} processes · rss {} · peak {} · {} samples", format_duration(elapsed_ns),
-                                 numbers.live_count, numbers.attached_count, format_bytes(numbers.rss_bytes),
-                                 format_bytes(numbers.peak_rss_bytes), numbers.sample_count);
+  std::string line =
+      fmt::format(" {} · {} of {} processes · rss {} · peak {} · {} samples", format_duration(elapsed_ns),
+                  numbers.live_count, numbers.attached_count, format_bytes(numbers.rss_bytes),
+                  format_bytes(numbers.peak_rss_bytes), numbers.sample_count);
   if (numbers.lost_event_count > 0) line += fmt::format(" · {} events lost", numbers.lost_event_count);
   if (numbers.lost_record_count > 0) line += fmt::format(" · {} records lost", numbers.lost_record_count);
   if (numbers.missed_tick_count > 0) line += fmt::format(" · {} ticks missed", numbers.missed_tick_count);
@@ -117,8 +119,9 @@ void say_outcome(int64_t run_id, const std::string& why, const ProgressNumbers& 
     say(fmt::format("run {} ended ({}): no matching process was seen", run_id, why));
     return;
   }
-  say(fmt::format("run {} ended ({}): {} process{}, {} samples, largest peak {}", run_id, why, numbers.attached_count,
-                  numbers.attached_count == 1 ? "" : "es", numbers.sample_count, format_bytes(numbers.peak_rss_bytes)));
+  say(fmt::format("run {} ended ({}): {} process{}, {} samples, largest peak {}", run_id, why,
+                  numbers.attached_count, numbers.attached_count == 1 ? "" : "es", numbers.sample_count,
+                  format_bytes(numbers.peak_rss_bytes)));
   say(fmt::format("see it with: memlog show {}", run_id));
 }
 
@@ -137,16 +140,18 @@ Target target_from(const RecordOptions& options, bool children_by_default) {
     target.pids.push_back(static_cast<pid_t>(pid));
     const Result<std::string> comm = read_comm("/proc", target.pids.back());
     if (!comm) {
-      throw FatalError({fmt::format("attaching to pid {}", pid), "no such process", "wait for one by name: --name"},
-                       kTargetGone);
+      throw FatalError(
+          {fmt::format("attaching to pid {}", pid), "no such process", "wait for one by name: --name"},
+          kTargetGone);
     }
   }
   if (!options.match.empty()) target.match = or_die(Regex::compile(options.match), FatalError::kBadUsage);
   if (!options.cgroup.empty()) {
     const std::optional<CgroupMount> mount = find_cgroup_mount();
     if (!mount) {
-      throw FatalError({"finding cgroup " + printable(options.cgroup), "no memory cgroups are mounted here", ""},
-                       FatalError::kBadUsage);
+      throw FatalError(
+          {"finding cgroup " + printable(options.cgroup), "no memory cgroups are mounted here", ""},
+          FatalError::kBadUsage);
     }
     target.cgroup = or_die(cgroup_path_from_argument(*mount, options.cgroup), FatalError::kBadUsage);
   }
@@ -182,15 +187,18 @@ RecordingOutcome record(const RecordOptions& options, Target target) {
   Progress progress;
   Recorder recorder(target, recording, source.get(), launcher ? &*launcher : nullptr, queue, progress);
   WriterThread writing(*writer, queue, kCommitIntervalNs, [&](const std::string& reason) {
-    progress.say(reason.empty() ? "storing works again"
-                                : fmt::format("cannot store ({}): keeping what fits in memory and trying again", reason));
+    progress.say(
+        reason.empty()
+            ? "storing works again"
+            : fmt::format("cannot store ({}): keeping what fits in memory and trying again", reason));
   });
 
   std::string why;
   const Status begun = recorder.begin();
   if (begun) {
-    say(fmt::format("run {}: {} {} every {} into {}", writer->run_id(), launcher ? "recording" : "waiting for",
-                    target.in_words(), format_duration(options.interval_ns), database));
+    say(fmt::format("run {}: {} {} every {} into {}", writer->run_id(),
+                    launcher ? "recording" : "waiting for", target.in_words(),
+                    format_duration(options.interval_ns), database));
     std::thread recording_thread([&] {
       why = recorder.run();
       progress.finish();
@@ -201,12 +209,14 @@ RecordingOutcome record(const RecordOptions& options, Target target) {
     why = begun.error().doing + ": " + begun.error().reason;
   }
   const Status stored = writing.finish();
-  if (recorder.has_lost_events() || recorder.numbers().lost_record_count > 0) or_die(writer->mark_incomplete());
+  if (recorder.has_lost_events() || recorder.numbers().lost_record_count > 0)
+    or_die(writer->mark_incomplete());
   if (!stored) throw FatalError(stored.error());
   or_die(writer->end({recording.clock.time_ns(boot_now_ns()), why}));
   if (!begun) {
     const bool exec_failed = launcher.has_value() && begun.error().code != 0;
-    throw FatalError(begun.error(), exec_failed ? Launcher::exec_failure_status(begun.error().code) : kTargetGone);
+    throw FatalError(begun.error(),
+                     exec_failed ? Launcher::exec_failure_status(begun.error().code) : kTargetGone);
   }
   say_outcome(writer->run_id(), why, recorder.numbers());
   return {writer->run_id(), recorder.launched_status()};

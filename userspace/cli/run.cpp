@@ -7,8 +7,9 @@ namespace memlog {
 
 int run_run(const RecordOptions& options) {
   if (options.command.empty()) {
-    throw FatalError({"reading the arguments", "no command is given", "write it after --: memlog run -- make -j8"},
-                     FatalError::kBadUsage);
+    throw FatalError(
+        {"reading the arguments", "no command is given", "write it after --: memlog run -- make -j8"},
+        FatalError::kBadUsage);
   }
   const RecordingOutcome outcome = record(options, target_from(options, /*children_by_default=*/true));
   if (!outcome.launched_status) return FatalError::kOwnFailure;

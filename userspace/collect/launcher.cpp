@@ -21,7 +21,7 @@ namespace {
     got = read(go, &byte, 1);
   } while (got < 0 && errno == EINTR);
   if (got != 1) _exit(FatalError::kOwnFailure);  // memlog has ended before it could attach
-  struct sigaction standard {};
+  struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGPIPE, &standard, nullptr);
   sigprocmask(SIG_SETMASK, &signal_mask, nullptr);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tracker's looks into /proc: at the start, after lost events, and all the time where there is no event source.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/small_file.h"
@@ -24,7 +24,9 @@ Candidate candidate_from(const ProcessFacts& facts) {
 }
 
 // Ended, and waits to be reaped. A leader that has ended while other threads live is a zombie too, but counts them.
-bool is_zombie(const ProcessFacts& facts) { return facts.state == 'X' || (facts.state == 'Z' && facts.threads <= 1); }
+bool is_zombie(const ProcessFacts& facts) {
+  return facts.state == 'X' || (facts.state == 'Z' && facts.threads <= 1);
+}
 
 }  // namespace
 
@@ -34,7 +36,8 @@ Status ProcessTracker::attach_pid(pid_t pid) {
   if (!facts) {
     const bool is_gone = facts.error().code == ENOENT || facts.error().code == ESRCH;
     return Error{doing, is_gone ? "no such process" : facts.error().reason,
-                 is_gone ? "see `ps -e`, or wait for it by name: --name" : facts.error().hint, facts.error().code};
+                 is_gone ? "see `ps -e`, or wait for it by name: --name" : facts.error().hint,
+                 facts.error().code};
   }
   if (is_zombie(*facts)) {
     return Error{doing, fmt::format("'{}' has already ended and only waits to be reaped", facts->comm), ""};
@@ -124,9 +127,14 @@ void ProcessTracker::consider(pid_t pid, SeenBy seen_by, int64_t boot_ns) {
   const Result<ProcessFacts> facts = read_process_facts(options_.proc, pid);
   if (!facts || is_zombie(*facts)) return;
   switch (target_.judge(candidate_from(*facts))) {
-    case Judgement::no: return;
-    case Judgement::unsure: unsure_until_ns_.try_emplace(pid, boot_ns + kUnsurePatienceNs); return;
-    case Judgement::yes: attach_found(*facts, Claim::matched, seen_by, boot_ns); return;
+    case Judgement::no:
+      return;
+    case Judgement::unsure:
+      unsure_until_ns_.try_emplace(pid, boot_ns + kUnsurePatienceNs);
+      return;
+    case Judgement::yes:
+      attach_found(*facts, Claim::matched, seen_by, boot_ns);
+      return;
   }
 }
 
@@ -170,7 +178,8 @@ void ProcessTracker::recheck_unsure(int64_t boot_ns) {
       continue;
     }
     if (judgement == Judgement::unsure && boot_ns < until_ns) continue;
-    if (judgement == Judgement::unsure && told_prefix_only_.insert(facts->comm).second) listener_.on_name_prefix_only(facts->comm, pid);
+    if (judgement == Judgement::unsure && told_prefix_only_.insert(facts->comm).second)
+      listener_.on_name_prefix_only(facts->comm, pid);
     unsure_until_ns_.erase(pid);
     if (source_ != nullptr) source_->untrack(pid);
   }

@@ -75,11 +75,16 @@ ProcessTracker::ProcessTracker(Target target, Options options, EventSource* sour
 void ProcessTracker::handle(const KernelEvent& event) {
   if (event.pid == getpid()) return;
   switch (event.kind) {
-    case KernelEventKind::exec: return on_exec(event);
-    case KernelEventKind::fork: return on_fork(event);
-    case KernelEventKind::rename: return on_rename(event);
-    case KernelEventKind::exit: return on_exit(event);
-    case KernelEventKind::oom_victim: return on_oom_victim(event);
+    case KernelEventKind::exec:
+      return on_exec(event);
+    case KernelEventKind::fork:
+      return on_fork(event);
+    case KernelEventKind::rename:
+      return on_rename(event);
+    case KernelEventKind::exit:
+      return on_exit(event);
+    case KernelEventKind::oom_victim:
+      return on_oom_victim(event);
   }
 }
 
@@ -109,7 +114,8 @@ void ProcessTracker::on_exec(const KernelEvent& event) {
   } else {
     tracked->peak_rss_bytes = {};  // the new image has a peak of its own
     change_image(*tracked, event.boot_ns);
-    emit_event(EventKind::exec, *tracked, event.boot_ns, json_text({{"comm", tracked->facts.comm}, {"exe", event.exe}}));
+    emit_event(EventKind::exec, *tracked, event.boot_ns,
+               json_text({{"comm", tracked->facts.comm}, {"exe", event.exe}}));
   }
 }
 
@@ -158,10 +164,10 @@ void ProcessTracker::on_rename(const KernelEvent& event) {
   }
   if (tracked->is_launched || tracked->facts.comm == event.comm) return;
   const std::string old_comm = std::exchange(tracked->facts.comm, std::string(event.comm));
-  tracked->facts.name =
-      full_name(event.comm, view(tracked->facts.exe), first_word(tracked->facts.cmdline));
+  tracked->facts.name = full_name(event.comm, view(tracked->facts.exe), first_word(tracked->facts.cmdline));
   if (tracked->is_newborn) {
-    const Judgement judgement = target_.judge({event.comm, {}, {}, tracked->facts.cmdline, view(tracked->facts.cgroup)});
+    const Judgement judgement =
+        target_.judge({event.comm, {}, {}, tracked->facts.cmdline, view(tracked->facts.cgroup)});
     if (tracked->claim == Claim::inherited && judgement == Judgement::no) drop(event.pid);
     return;
   }
@@ -218,7 +224,8 @@ void ProcessTracker::on_oom_victim(const KernelEvent& event) {
     kill.key = tracked.facts.key;
     kill.cmdline = tracked.facts.cmdline;
     emit_event(EventKind::oom_kill, tracked, event.boot_ns,
-               json_text({{"limit_cgroup", kill.limit_cgroup.value_or("")}, {"trigger_pid", event.oom.trigger_pid}}));
+               json_text({{"limit_cgroup", kill.limit_cgroup.value_or("")},
+                          {"trigger_pid", event.oom.trigger_pid}}));
   } else if (const auto facts = read_process_facts(options_.proc, event.pid); facts.ok()) {
     kill.cmdline = facts->cmdline;
   }
@@ -299,15 +306,16 @@ void ProcessTracker::change_image(Tracked& tracked, int64_t boot_ns) {
   fill_from_proc(tracked);
   const ProcessStart& row = tracked.facts;
   if (row.cgroup) note_cgroup(*row.cgroup);
-  listener_.on_record(ProcessImage{row.key, options_.clock.time_ns(boot_ns), row.comm, row.name, row.exe, row.cmdline,
-                                   row.cgroup});
+  listener_.on_record(ProcessImage{row.key, options_.clock.time_ns(boot_ns), row.comm, row.name, row.exe,
+                                   row.cmdline, row.cgroup});
 }
 
 void ProcessTracker::sample(Tracked& tracked, int64_t boot_ns) {
   if (!tracked.sampler) return;
   ProcessSample sample;
   const SampleOutcome outcome = tracked.sampler->sample(boot_ns, sample);
-  const bool is_over = outcome == SampleOutcome::gone || (outcome == SampleOutcome::no_memory && source_ == nullptr);
+  const bool is_over =
+      outcome == SampleOutcome::gone || (outcome == SampleOutcome::no_memory && source_ == nullptr);
   if (is_over && tracked.gone_since_ns == 0) tracked.gone_since_ns = boot_ns;
   if (outcome == SampleOutcome::gone) return;
   sample.key = tracked.facts.key;
@@ -326,9 +334,9 @@ void ProcessTracker::sample(Tracked& tracked, int64_t boot_ns) {
 // A stretch of unreadable samples becomes one gap, stored when it is over.
 void ProcessTracker::settle_unreadable(Tracked& tracked, int64_t boot_ns) {
   if (tracked.unreadable_count == 0) return;
-  listener_.on_record(Gap{options_.clock.time_ns(tracked.unreadable_since_ns), options_.clock.time_ns(boot_ns),
-                          GapKind::unreadable, tracked.facts.key, tracked.unreadable_count,
-                          "its files under /proc could not be read"});
+  listener_.on_record(Gap{options_.clock.time_ns(tracked.unreadable_since_ns),
+                          options_.clock.time_ns(boot_ns), GapKind::unreadable, tracked.facts.key,
+                          tracked.unreadable_count, "its files under /proc could not be read"});
   tracked.unreadable_count = 0;
 }
 
@@ -364,8 +372,9 @@ void ProcessTracker::end(Processes::iterator process, int64_t boot_ns, const Exi
   nlohmann::json detail = nlohmann::json::object();
   if (exit != nullptr) {
     set_end(end, *exit, exit->is_oom_victim || tracked.is_oom_victim);
-    if (exit->peak_rss_bytes.has_value() && exit->peak_rss_bytes.value() >= end.peak_rss_bytes.value_or(0)) {
-      end.peak_rss_bytes = exit->peak_rss_bytes;
+    if (exit->peak_rss_bytes.has_value()) {
+      // VmHWM, seen in samples, is the kernel's own mark too, and may be some pages more exact than the last one.
+      end.peak_rss_bytes = max_known(exit->peak_rss_bytes, end.peak_rss_bytes);
       end.peak_source = PeakSource::kernel;
     }
     if (end.exit_status.has_value()) detail["status"] = end.exit_status.value();
@@ -423,7 +432,8 @@ ProcessTracker::Tracked* ProcessTracker::find(pid_t pid, int64_t start_boot_ns, 
 
 void ProcessTracker::refresh_cgroup(Tracked& tracked, int64_t boot_ns) {
   const int64_t age_ns = boot_ns - tracked.start_boot_ns;
-  if (boot_ns - tracked.cgroup_read_ns < std::clamp(age_ns / 2, kFirstCgroupRecheckNs, kLastCgroupRecheckNs)) return;
+  if (boot_ns - tracked.cgroup_read_ns < std::clamp(age_ns / 2, kFirstCgroupRecheckNs, kLastCgroupRecheckNs))
+    return;
   tracked.cgroup_read_ns = boot_ns;
   const Result<std::string> text =
       read_small_file(options_.proc + "/" + std::to_string(tracked.facts.pid) + "/cgroup");
@@ -433,8 +443,8 @@ void ProcessTracker::refresh_cgroup(Tracked& tracked, int64_t boot_ns) {
   tracked.facts.cgroup = path;
   note_cgroup(*path);
   const ProcessStart& row = tracked.facts;
-  listener_.on_record(ProcessImage{row.key, options_.clock.time_ns(boot_ns), row.comm, row.name, row.exe, row.cmdline,
-                                   row.cgroup});
+  listener_.on_record(ProcessImage{row.key, options_.clock.time_ns(boot_ns), row.comm, row.name, row.exe,
+                                   row.cmdline, row.cgroup});
 }
 
 void ProcessTracker::note_cgroup(const std::string& path) {

@@ -33,7 +33,8 @@ class TrackerListener {
   virtual void on_record(Record record) = 0;
   virtual void on_attached(const ProcessStart& start) = 0;
   virtual void on_ended(const ProcessStart& start, const ProcessEnd& end) = 0;
-  virtual void on_name_prefix_only(const std::string& comm, pid_t pid) = 0;  // shares 15 bytes with a longer --name
+  virtual void on_name_prefix_only(const std::string& comm,
+                                   pid_t pid) = 0;  // shares 15 bytes with a longer --name
 };
 
 class ProcessTracker {
@@ -82,13 +83,14 @@ class ProcessTracker {
     int64_t start_boot_ns = 0;
     Claim claim = Claim::matched;
     bool is_newborn = false;
-    bool is_launched = false;     // waits for its exec
+    bool is_launched = false;  // waits for its exec
     bool is_oom_victim = false;
-    int64_t gone_since_ns = 0;    // boot time of the first read that found it gone; its exit event may be under way
+    int64_t gone_since_ns =
+        0;  // boot time of the first read that found it gone; its exit event may be under way
     int64_t cgroup_read_ns = 0;
     int64_t unreadable_since_ns = 0;
     int64_t unreadable_count = 0;  // samples in a row that could not be read
-    Nullable peak_rss_bytes;      // of what was sampled
+    Nullable peak_rss_bytes;       // of what was sampled
     std::optional<ProcessSampler> sampler;
   };
   using Processes = std::unordered_map<pid_t, Tracked>;

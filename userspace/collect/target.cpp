@@ -16,7 +16,8 @@ namespace {
 Judgement judge_name(const std::string& name, const Candidate& candidate) {
   if (name.size() <= Target::kCommBytes) return candidate.comm == name ? Judgement::yes : Judgement::no;
   if (candidate.comm != std::string_view(name).substr(0, Target::kCommBytes)) return Judgement::no;
-  return full_name(candidate.comm, candidate.exe, candidate.argv0) == name ? Judgement::yes : Judgement::unsure;
+  return full_name(candidate.comm, candidate.exe, candidate.argv0) == name ? Judgement::yes
+                                                                           : Judgement::unsure;
 }
 
 bool is_in_cgroup(std::string_view path, std::string_view ancestor) {
@@ -30,13 +31,15 @@ Result<Regex> Regex::compile(const std::string& pattern) {
   Regex regex;
   regex.pattern_ = pattern;
   const std::string doing = fmt::format("reading the pattern '{}'", printable(pattern));
-  if (pattern.empty()) return Error{doing, "it is empty and would match every process", "give a regular expression"};
+  if (pattern.empty())
+    return Error{doing, "it is empty and would match every process", "give a regular expression"};
   auto compiled = std::make_unique<regex_t>();
   const int error = regcomp(compiled.get(), pattern.c_str(), REG_EXTENDED | REG_NOSUB);
   if (error != 0) {
     char reason[128];
     regerror(error, compiled.get(), reason, sizeof reason);
-    return Error{doing, reason, "--match takes a POSIX extended regular expression, searched in the whole command line"};
+    return Error{doing, reason,
+                 "--match takes a POSIX extended regular expression, searched in the whole command line"};
   }
   regex.compiled_ = std::shared_ptr<const regex_t>(compiled.release(), [](const regex_t* owned) {
     regfree(const_cast<regex_t*>(owned));

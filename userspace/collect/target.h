@@ -20,7 +20,9 @@ namespace memlog {
 class Regex {
  public:
   static Result<Regex> compile(const std::string& pattern);
-  bool search(const std::string& text) const { return regexec(compiled_.get(), text.c_str(), 0, nullptr, 0) == 0; }
+  bool search(const std::string& text) const {
+    return regexec(compiled_.get(), text.c_str(), 0, nullptr, 0) == 0;
+  }
   const std::string& pattern() const { return pattern_; }
 
  private:

@@ -28,7 +28,8 @@ bool RecordQueue::push(Record record) {
 bool RecordQueue::pop_all(std::vector<Record>& batch, std::chrono::nanoseconds wait) {
   batch.clear();
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, wait, [&] { return is_closed_ || is_flush_asked_ || records_.size() >= capacity_ / 2; });
+  wake_.wait_for(lock, wait,
+                 [&] { return is_closed_ || is_flush_asked_ || records_.size() >= capacity_ / 2; });
   is_flush_asked_ = false;
   batch.swap(records_);
   return !batch.empty() || !is_closed_;

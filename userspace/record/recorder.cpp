@@ -22,10 +22,11 @@ namespace {
 constexpr int64_t kReaderSliceNs = 100 * kNsPerUs;
 constexpr int64_t kLossCheckIntervalNs = 100 * kNsPerMs;
 constexpr int64_t kProgressIntervalNs = 100 * kNsPerMs;
-constexpr int64_t kScanIntervalNs = 250 * kNsPerMs;        // without events
-constexpr int64_t kCgroupScanIntervalNs = kNsPerSecond;    // processes can be moved into a cgroup, which no event says
-constexpr double kSurroundingsShare = 0.01;                // of the time, for host and cgroup samples
-constexpr double kScanShare = 0.05;                        // of the time, for scans without events
+constexpr int64_t kScanIntervalNs = 250 * kNsPerMs;  // without events
+constexpr int64_t kCgroupScanIntervalNs =
+    kNsPerSecond;                            // processes can be moved into a cgroup, which no event says
+constexpr double kSurroundingsShare = 0.01;  // of the time, for host and cgroup samples
+constexpr double kScanShare = 0.05;          // of the time, for scans without events
 constexpr int64_t kClockStepNs = 50 * kNsPerMs;
 constexpr int64_t kSuspendNs = 100 * kNsPerMs;
 
@@ -44,24 +45,28 @@ sigset_t ending_signals() {
 
 std::string end_in_words(const ProcessEnd& end) {
   switch (end.reason) {
-    case EndReason::exited: return fmt::format("exited with status {}", end.exit_status.value_or(0));
-    case EndReason::oom_killed: return "was killed by the kernel's OOM killer";
+    case EndReason::exited:
+      return fmt::format("exited with status {}", end.exit_status.value_or(0));
+    case EndReason::oom_killed:
+      return "was killed by the kernel's OOM killer";
     case EndReason::signaled: {
       const int signal = static_cast<int>(end.exit_signal.value_or(0));
       const char* name = sigabbrev_np(signal);
-      return fmt::format("was killed by {}{}", name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal),
+      return fmt::format("was killed by {}{}",
+                         name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal),
                          end.core_dumped == Nullable(1) ? " (core dumped)" : "");
     }
     case EndReason::running:
-    case EndReason::unseen: break;
+    case EndReason::unseen:
+      break;
   }
   return "is gone; how it ended was not seen";
 }
 
 }  // namespace
 
-Recorder::Recorder(Target target, Options options, EventSource* source, Launcher* launcher, RecordQueue& queue,
-                   Progress& progress)
+Recorder::Recorder(Target target, Options options, EventSource* source, Launcher* launcher,
+                   RecordQueue& queue, Progress& progress)
     : target_(target),
       options_(std::move(options)),
       source_(source),
@@ -69,8 +74,8 @@ Recorder::Recorder(Target target, Options options, EventSource* source, Launcher
       queue_(queue),
       progress_(progress),
       tracker_(std::move(target),
-               {options_.proc, options_.cgroup_mount, options_.clock, options_.pss, options_.kept_file_limit}, source,
-               *this),
+               {options_.proc, options_.cgroup_mount, options_.clock, options_.pss, options_.kept_file_limit},
+               source, *this),
       host_(options_.proc),
       surroundings_budget_(kSurroundingsShare),
       scan_budget_(kScanShare),
@@ -80,7 +85,8 @@ Status Recorder::watch(int fd) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = fd;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return errno_error("setting up the recorder", errno);
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+    return errno_error("setting up the recorder", errno);
   return Ok{};
 }
 
@@ -108,7 +114,8 @@ Status Recorder::begin() {
     if (const Status attached = tracker_.attach_launched(launcher_->pid()); !attached) return attached;
     if (const Status resumed = launcher_->resume(); !resumed) return resumed;
   }
-  if (!target_.names.empty() || target_.match || target_.cgroup || target_.children) tracker_.scan(boot_now_ns());
+  if (!target_.names.empty() || target_.match || target_.cgroup || target_.children)
+    tracker_.scan(boot_now_ns());
   if (launcher_ != nullptr) {
     drain_events();
     tracker_.launched_has_executed(launcher_->pid(), boot_now_ns());
@@ -154,8 +161,8 @@ void Recorder::drain_events() {
 void Recorder::tick(const Ticker::Tick& tick) {
   if (std::optional<Gap> gap = lateness_.see(tick, options_.clock)) on_record(std::move(*gap));
   notice_clocks(tick.boot_ns);
-  const int64_t scan_interval_ns = source_ == nullptr ? std::min(kScanIntervalNs, options_.interval_ns)
-                                                      : kCgroupScanIntervalNs;
+  const int64_t scan_interval_ns =
+      source_ == nullptr ? std::min(kScanIntervalNs, options_.interval_ns) : kCgroupScanIntervalNs;
   const bool wants_scan = source_ == nullptr || target_.cgroup.has_value();
   if (wants_scan && tick.boot_ns - last_scan_ns_ >= scan_interval_ns && scan_budget_.is_due(tick.boot_ns)) {
     last_scan_ns_ = tick.boot_ns;
@@ -206,16 +213,19 @@ void Recorder::notice_loss(int64_t boot_ns) {
   const auto lost_count = static_cast<int64_t>(source_->lost_count());
   const int64_t newly_lost = lost_count - numbers_.lost_event_count;
   if (newly_lost <= 0) return;
-  if (numbers_.lost_event_count == 0) progress_.say("kernel events were lost: looking through /proc for what they said");
+  if (numbers_.lost_event_count == 0)
+    progress_.say("kernel events were lost: looking through /proc for what they said");
   numbers_.lost_event_count = lost_count;
-  emit_gap(GapKind::event_loss, since_ns, boot_ns, newly_lost, "kernel events that did not fit the ring buffer");
+  emit_gap(GapKind::event_loss, since_ns, boot_ns, newly_lost,
+           "kernel events that did not fit the ring buffer");
   tracker_.scan(boot_ns);
 }
 
 void Recorder::notice_clocks(int64_t boot_ns) {
   const int64_t now_suspended_ns = suspended_ns();
   if (now_suspended_ns - last_suspended_ns_ > kSuspendNs) {
-    emit_gap(GapKind::suspend, boot_ns - (now_suspended_ns - last_suspended_ns_), boot_ns, {}, "the machine slept");
+    emit_gap(GapKind::suspend, boot_ns - (now_suspended_ns - last_suspended_ns_), boot_ns, {},
+             "the machine slept");
   }
   last_suspended_ns_ = now_suspended_ns;
   const ClockPair clocks = read_clock_pair();
@@ -263,8 +273,8 @@ void Recorder::update_progress() {
 
 void Recorder::emit_gap(GapKind kind, int64_t started_boot_ns, int64_t ended_boot_ns, Nullable lost_count,
                         std::string detail) {
-  on_record(Gap{options_.clock.time_ns(started_boot_ns), options_.clock.time_ns(ended_boot_ns), kind, 0, lost_count,
-                std::move(detail)});
+  on_record(Gap{options_.clock.time_ns(started_boot_ns), options_.clock.time_ns(ended_boot_ns), kind, 0,
+                lost_count, std::move(detail)});
 }
 
 void Recorder::on_record(Record record) {
@@ -273,8 +283,12 @@ void Recorder::on_record(Record record) {
     numbers_.peak_rss_bytes = std::max(numbers_.peak_rss_bytes, sample->rss_bytes.value_or(0));
   }
   if (dropped_count_ > 0) {
-    Gap gap{options_.clock.time_ns(dropped_since_ns_), options_.clock.time_ns(boot_now_ns()), GapKind::queue_overflow, 0,
-            dropped_count_, "records that the store did not take in time"};
+    Gap gap{options_.clock.time_ns(dropped_since_ns_),
+            options_.clock.time_ns(boot_now_ns()),
+            GapKind::queue_overflow,
+            0,
+            dropped_count_,
+            "records that the store did not take in time"};
     if (queue_.push(std::move(gap))) dropped_count_ = 0;
   }
   if (queue_.push(std::move(record))) return;
@@ -289,14 +303,16 @@ void Recorder::on_attached(const ProcessStart& start) {
 void Recorder::on_ended(const ProcessStart& start, const ProcessEnd& end) {
   numbers_.peak_rss_bytes = std::max(numbers_.peak_rss_bytes, end.peak_rss_bytes.value_or(0));
   std::string line = fmt::format("{} (pid {}) {}", printable(start.name), start.pid, end_in_words(end));
-  if (end.peak_rss_bytes.has_value()) line += fmt::format(", peak {}", format_bytes(end.peak_rss_bytes.value()));
+  if (end.peak_rss_bytes.has_value())
+    line += fmt::format(", peak {}", format_bytes(end.peak_rss_bytes.value()));
   progress_.say(std::move(line));
 }
 
 void Recorder::on_name_prefix_only(const std::string& comm, pid_t pid) {
-  progress_.say(fmt::format("not recording '{}' (pid {}): it shares the first 15 bytes with the name asked for, but its "
-                            "program is called otherwise",
-                            printable(comm), pid));
+  progress_.say(fmt::format(
+      "not recording '{}' (pid {}): it shares the first 15 bytes with the name asked for, but its "
+      "program is called otherwise",
+      printable(comm), pid));
 }
 
 }  // namespace memlog

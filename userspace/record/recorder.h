@@ -64,7 +64,8 @@ class Recorder final : private TrackerListener {
   void take_signals();
   void reap_launched();
   void update_progress();
-  void emit_gap(GapKind kind, int64_t started_boot_ns, int64_t ended_boot_ns, Nullable lost_count, std::string detail);
+  void emit_gap(GapKind kind, int64_t started_boot_ns, int64_t ended_boot_ns, Nullable lost_count,
+                std::string detail);
 
   Target target_;
   Options options_;

@@ -26,10 +26,12 @@ RunStart run_facts_of_this_host() {
   run.cpu_count = sysconf(_SC_NPROCESSORS_ONLN);
   run.recorder_pid = getpid();
   if (const auto stat_text = read_small_file("/proc/self/stat", 1024); stat_text.ok()) {
-    if (const auto fields = parse_stat(*stat_text); fields.ok()) run.recorder_start_ticks = fields->start_ticks;
+    if (const auto fields = parse_stat(*stat_text); fields.ok())
+      run.recorder_start_ticks = fields->start_ticks;
   }
-  struct stat pid_namespace {};
-  if (stat("/proc/self/ns/pid", &pid_namespace) == 0) run.recorder_pid_ns = static_cast<int64_t>(pid_namespace.st_ino);
+  struct stat pid_namespace{};
+  if (stat("/proc/self/ns/pid", &pid_namespace) == 0)
+    run.recorder_pid_ns = static_cast<int64_t>(pid_namespace.st_ino);
   return run;
 }
 

@@ -50,9 +50,10 @@ Survival harden_this_process() {
   Survival survival;
   survival.oom_score_adj = lower_oom_score_adj();
   if (survival.oom_score_adj > kLowestAdj) {
-    survival.missing.push_back(fmt::format(
-        "the OOM killer may choose the recorder: its oom_score_adj is {} (lowering it to -1000 needs CAP_SYS_RESOURCE)",
-        survival.oom_score_adj));
+    survival.missing.push_back(
+        fmt::format("the OOM killer may choose the recorder: its oom_score_adj is {} (lowering it to -1000 "
+                    "needs CAP_SYS_RESOURCE)",
+                    survival.oom_score_adj));
   }
   // Pages are locked as they are touched: locking all of them at once would make libraries resident that never run.
   if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) {

@@ -14,7 +14,8 @@ constexpr int kLastRetries = 3;  // when the recording is over and the disk is s
 
 }  // namespace
 
-WriterThread::WriterThread(RunWriter& writer, RecordQueue& queue, int64_t commit_interval_ns, FailureListener on_failure)
+WriterThread::WriterThread(RunWriter& writer, RecordQueue& queue, int64_t commit_interval_ns,
+                           FailureListener on_failure)
     : writer_(writer),
       queue_(queue),
       commit_interval_ns_(commit_interval_ns),

@@ -56,7 +56,8 @@ class Tracker : public testing::Test, public TrackerListener {
     event.comm = comm;
     return event;
   }
-  void exec(pid_t pid, int64_t boot_ns, std::string_view comm, std::string_view exe, std::string_view arguments) {
+  void exec(pid_t pid, int64_t boot_ns, std::string_view comm, std::string_view exe,
+            std::string_view arguments) {
     KernelEvent exec = event(KernelEventKind::exec, pid, boot_ns, comm);
     exec.exe = exe;
     exec.arguments = arguments;

@@ -23,7 +23,8 @@ TEST(Target, ALongNameIsRecognisedByExeOrArgv0) {
   const Target target = named("this_is_a_really_long_worker_name");
   const std::string_view comm = "this_is_a_reall";
   EXPECT_EQ(target.judge({comm, "/opt/this_is_a_really_long_worker_name", {}, {}, {}}), Judgement::yes);
-  EXPECT_EQ(target.judge({comm, "/usr/bin/python3", "this_is_a_really_long_worker_name", {}, {}}), Judgement::yes);
+  EXPECT_EQ(target.judge({comm, "/usr/bin/python3", "this_is_a_really_long_worker_name", {}, {}}),
+            Judgement::yes);
   EXPECT_EQ(target.judge({comm, "/opt/this_is_a_really_different", {}, {}, {}}), Judgement::unsure);
   EXPECT_EQ(target.judge({comm, {}, {}, {}, {}}), Judgement::unsure);
   EXPECT_EQ(target.judge({"this_is_a_real", {}, {}, {}, {}}), Judgement::no);
