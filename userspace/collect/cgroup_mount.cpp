@@ -4,7 +4,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,9 +83,18 @@ std::optional<uint64_t> inode_of(const std::string& directory) {
   return found.st_ino;
 }
 
+bool is_cgroup_file_system(int fd) {
+  struct statfs found{};
+  if (fstatfs(fd, &found) != 0) return false;
+  return found.f_type == CGROUP_SUPER_MAGIC || found.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+// The error's code is ESTALE where the kernel knows no cgroup of this id.
 Result<std::string> directory_from_handle(const CgroupMount& mount, uint64_t id) {
   const Result<OwnedFd> root = open_file(AT_FDCWD, mount.directory, O_DIRECTORY);
   if (!root) return root.error();
+  if (!is_cgroup_file_system(root->get()))
+    return errno_error("opening by handle in " + mount.directory, ENOTSUP);
   alignas(file_handle) std::array<char, sizeof(file_handle) + sizeof id> memory{};
   auto* handle = reinterpret_cast<file_handle*>(memory.data());
   handle->handle_bytes = sizeof id;

@@ -36,6 +36,8 @@ std::optional<int64_t> take_number(std::string_view& text) {
   return number;
 }
 
+Error malformed_stat() { return {"reading a process's stat", "not in the kernel's format", ""}; }
+
 bool names_memory(std::string_view controllers) {
   for (const std::string_view controller : split(controllers, ',')) {
     if (controller == "memory") return true;
@@ -82,14 +84,14 @@ void read_identity(int process_fd, ProcessFacts& facts) {
 }  // namespace
 
 Result<StatFields> parse_stat(std::string_view text) {
-  const Error malformed{"reading a process's stat", "not in the kernel's format", ""};
   const size_t open = text.find('(');
   const size_t close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return malformed;
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+    return malformed_stat();
   StatFields fields;
   fields.comm = text.substr(open + 1, close - open - 1);
   std::string_view rest = text.substr(close + 1);
-  if (rest.size() < 3 || rest[0] != ' ' || rest[2] != ' ') return malformed;
+  if (rest.size() < 3 || rest[0] != ' ' || rest[2] != ' ') return malformed_stat();
   fields.state = rest[1];
   rest.remove_prefix(2);
   constexpr int first_number = 4;  // proc(5) counts fields from 1
@@ -97,15 +99,15 @@ Result<StatFields> parse_stat(std::string_view text) {
   std::array<int64_t, last_number + 1> number{};
   for (int i = first_number; i <= last_number; ++i) {
     const std::optional<int64_t> taken = take_number(rest);
-    if (!taken) return malformed;
+    if (!taken) return malformed_stat();
     number[static_cast<size_t>(i)] = *taken;
   }
-  if (number[4] < 0 || number[4] > INT_MAX) return malformed;
+  if (number[4] < 0 || number[4] > INT_MAX) return malformed_stat();
   fields.parent_pid = static_cast<pid_t>(number[4]);
   fields.flags = number[9];
   fields.minor_faults = number[10];
   fields.major_faults = number[12];
-  if (__builtin_add_overflow(number[14], number[15], &fields.cpu_ticks)) return malformed;
+  if (__builtin_add_overflow(number[14], number[15], &fields.cpu_ticks)) return malformed_stat();
   fields.threads = number[20];
   fields.start_ticks = number[22];
   return fields;
