@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Database: one SQLite connection to a memlog file, its statements and transactions. The only user of
-// sqlite3.h, and the only place for PRAGMAs.
+// Database: one SQLite connection to a memlog file, its statements and transactions. database.cpp and
+// database_open.cpp are the only users of sqlite3.h and the only place for PRAGMAs.
 //
 // Every connection: busy_timeout (nobody sees "locked" for a commit's length), cell_size_check,
 // trusted_schema off, defensive, no extensions, no memory mapping (a truncated file is an error, not a
