@@ -45,10 +45,11 @@ Status add_kills(Database& database, Timeline& timeline) {
   const Status status = database.each(
       "SELECT time_ns, process_id, comm, pid, constraint_kind, limit_cgroup, limit_bytes FROM oom_kill "
       "WHERE run_id = ? AND time_ns BETWEEN ? AND ? ORDER BY time_ns, id LIMIT ?",
-      {Nullable(timeline.run_id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns), Nullable(kMostKills)},
+      {Nullable(timeline.run_id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns),
+       Nullable(kMostKills)},
       [&](const Statement& row) {
-        timeline.events.push_back({row.integer(0).value_or(0), EventKind::oom_kill, row.integer(1).value_or(0),
-                                   kill_text(row)});
+        timeline.events.push_back(
+            {row.integer(0).value_or(0), EventKind::oom_kill, row.integer(1).value_or(0), kill_text(row)});
       });
   if (!status) return status;
   return note_left_out(database, timeline,
@@ -62,7 +63,8 @@ Status add_notes(Database& database, Timeline& timeline) {
       "SELECT time_ns, kind, coalesce(process_id, 0), coalesce(detail ->> '$.text', detail) FROM event "
       "WHERE run_id = ? AND kind IN ('mark', 'note', 'clock_step') AND time_ns BETWEEN ? AND ? "
       "ORDER BY time_ns, id LIMIT ?",
-      {Nullable(timeline.run_id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns), Nullable(kMostNotes)},
+      {Nullable(timeline.run_id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns),
+       Nullable(kMostNotes)},
       [&](const Statement& row) {
         const std::string kind = row.text_or(1);
         const EventKind event = kind == word(EventKind::mark)         ? EventKind::mark
@@ -73,10 +75,11 @@ Status add_notes(Database& database, Timeline& timeline) {
                                    text == "{}" ? std::string(kind) : text});
       });
   if (!status) return status;
-  return note_left_out(database, timeline,
-                       "SELECT count(*) FROM event WHERE run_id = ? AND kind IN ('mark', 'note', 'clock_step') "
-                       "AND time_ns BETWEEN ? AND ?",
-                       timeline.events.size() - before, "marks and notes");
+  return note_left_out(
+      database, timeline,
+      "SELECT count(*) FROM event WHERE run_id = ? AND kind IN ('mark', 'note', 'clock_step') "
+      "AND time_ns BETWEEN ? AND ?",
+      timeline.events.size() - before, "marks and notes");
 }
 
 std::string exit_text(const TimelineProcess& process, Nullable status, Nullable signal, bool was_oom_killed) {
@@ -91,7 +94,8 @@ std::string process_event_text(const TimelineProcess& process, EventKind kind, c
   const std::string who = fmt::format("{} ({})", process.name, process.pid);
   switch (kind) {
     case EventKind::exit:
-      return exit_text(process, row.integer(2), row.integer(3), row.text_or(4) == word(EndReason::oom_killed));
+      return exit_text(process, row.integer(2), row.integer(3),
+                       row.text_or(4) == word(EndReason::oom_killed));
     case EventKind::exec:
       return who + " executed " + row.text_or(5, process.name);
     case EventKind::rename:
@@ -111,7 +115,8 @@ Status add_process_events(Database& database, Timeline& timeline, const Timeline
       "coalesce(detail ->> '$.exe', detail ->> '$.filename', detail ->> '$.comm') FROM event "
       "WHERE process_id = ? AND kind IN ('attach', 'detach', 'exec', 'rename', 'exit') "
       "AND time_ns BETWEEN ? AND ? ORDER BY kind = 'exit' DESC, time_ns LIMIT ?",
-      {Nullable(process.id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns), Nullable(kMostOfAProcess)},
+      {Nullable(process.id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns),
+       Nullable(kMostOfAProcess)},
       [&](const Statement& row) {
         for (const EventKind kind : kKinds) {
           if (row.text_or(1) != word(kind)) continue;
@@ -178,7 +183,8 @@ Status add_gaps(Database& database, Timeline& timeline) {
                                  GapKind::unreadable};
   const Status status = database.each(
       "SELECT started_ns, ended_ns, kind, lost_count, coalesce(detail, '') FROM gap "
-      "WHERE run_id = ?1 AND started_ns <= ?3 AND ended_ns >= ?2 ORDER BY ended_ns - started_ns DESC LIMIT ?4",
+      "WHERE run_id = ?1 AND started_ns <= ?3 AND ended_ns >= ?2 ORDER BY ended_ns - started_ns DESC LIMIT "
+      "?4",
       {Nullable(timeline.run_id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns),
        Nullable(static_cast<int64_t>(kMostTimelineGaps))},
       [&](const Statement& row) {
@@ -193,8 +199,8 @@ Status add_gaps(Database& database, Timeline& timeline) {
   std::sort(timeline.gaps.begin(), timeline.gaps.end(),
             [](const TimelineGap& a, const TimelineGap& b) { return a.begin_ns < b.begin_ns; });
   return note_left_out(database, timeline,
-                       "SELECT count(*) FROM gap WHERE run_id = ?1 AND started_ns <= ?3 AND ended_ns >= ?2", shown,
-                       "gaps");
+                       "SELECT count(*) FROM gap WHERE run_id = ?1 AND started_ns <= ?3 AND ended_ns >= ?2",
+                       shown, "gaps");
 }
 
 }  // namespace memlog
