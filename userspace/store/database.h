@@ -100,6 +100,10 @@ class Database {
   // than this memlog (both versions named; not a byte is written), damaged, unwritable or locked.
   static Result<Database> open(const std::string& path, Mode mode);
 
+  // An empty database of the newest schema that only this connection has and that ends with it: in memory,
+  // and beyond that in a nameless temporary file.
+  static Result<Database> open_private();
+
   const std::string& path() const { return path_; }
 
   // Runs every statement of `sql`.

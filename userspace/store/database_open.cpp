@@ -74,6 +74,21 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
   return database;
 }
 
+Result<Database> Database::open_private() {
+  sqlite3* connection = nullptr;
+  const int code = sqlite3_open_v2("", &connection,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, "unix");
+  if (connection == nullptr) return Error{"making a temporary database", "out of memory", "", ENOMEM};
+  Database database(connection, "temporary");
+  if (code != SQLITE_OK) return database.opening_error();
+  Status status = database.execute(
+      "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;"
+      "PRAGMA foreign_keys = ON;");
+  if (status) status = database.migrate();
+  if (!status) return status.error();
+  return database;
+}
+
 Result<Database> Database::connect(const std::string& path, Mode mode) {
   const int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                     (mode == Mode::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
