@@ -39,13 +39,16 @@ Result<RunImport> RunImport::begin(Database& database, const RunStart& run,
     names += std::string(", ") + kProcessColumns[index].name;
     marks += ", ?";
   }
+  std::string rows = "(" + marks + ")";
+  for (size_t i = 1; i < kRowsAStatement; ++i) rows += ", (" + marks + ")";
   for (const auto& [statement, sql] :
        {std::pair<Statement*, std::string>{
             &import.insert_process_,
             "INSERT INTO process (run_id, pid, comm, name, first_seen_ns, first_seen_by, end_reason) "
             "VALUES (?, ?, ?, ?, ?, 'import', 'unseen')"},
         {&import.insert_sample_,
-         "INSERT OR REPLACE INTO process_sample (" + names + ") VALUES (" + marks + ")"}}) {
+         "INSERT OR REPLACE INTO process_sample (" + names + ") VALUES (" + marks + ")"},
+        {&import.insert_samples_, "INSERT OR REPLACE INTO process_sample (" + names + ") VALUES " + rows}}) {
     Result<Statement> prepared = database.prepare(sql);
     if (!prepared) return prepared.error();
     *statement = *std::move(prepared);
@@ -80,12 +83,28 @@ Status RunImport::add_sample(int64_t process_id, const ProcessSample& values) {
     if (instant_ns_ != INT64_MIN) steps_ns_.push_back(time_ns - instant_ns_);
     instant_ns_ = time_ns;
   }
-  insert_sample_.bind(1, process_id);
-  insert_sample_.bind(2, time_ns);
-  int index = 2;
-  for (const size_t column : measured_) insert_sample_.bind(++index, values.*kProcessColumns[column].field);
-  const Status status = insert_sample_.run();
-  return status ? rollups_.add(process_id, values, kProcessRollupColumns) : status;
+  pending_.emplace_back(process_id);
+  pending_.emplace_back(time_ns);
+  for (const size_t column : measured_) pending_.push_back(values.*kProcessColumns[column].field);
+  if (pending_.size() == kRowsAStatement * (measured_.size() + 2)) {
+    if (Status status = insert_pending(insert_samples_, kRowsAStatement); !status) return status;
+  }
+  return rollups_.add(process_id, values, kProcessRollupColumns);
+}
+
+// Inserts the first `row_count` pending rows.
+Status RunImport::insert_pending(Statement& statement, size_t row_count) {
+  const size_t cell_count = row_count * (measured_.size() + 2);
+  for (size_t i = 0; i < cell_count; ++i) statement.bind(static_cast<int>(i) + 1, pending_[i]);
+  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(cell_count));
+  return statement.run();
+}
+
+Status RunImport::flush_samples() {
+  while (!pending_.empty()) {
+    if (Status status = insert_pending(insert_sample_, 1); !status) return status;
+  }
+  return Ok{};
 }
 
 Status RunImport::set_facts(const char* table, int64_t id, const std::vector<StoredFact>& facts) {
@@ -123,6 +142,7 @@ int64_t RunImport::interval_ns() const {
 }
 
 Status RunImport::finish() {
+  if (Status status = flush_samples(); !status) return status;
   if (const Status status = rollups_.rebuild_disordered(); !status) return status;
   for (const auto& [id, seen] : seen_) {
     if (const Status status = finish_process(id, seen); !status) return status;

@@ -57,7 +57,12 @@ class RunImport {
     bool is_disordered = false;
     Nullable peak_bytes;
   };
+  // Rows are inserted so many at once: a statement costs more than a row.
+  static constexpr size_t kRowsAStatement = 16;
+
   RunImport() = default;
+  Status insert_pending(Statement& statement, size_t row_count);
+  Status flush_samples();
   Status set_facts(const char* table, int64_t id, const std::vector<StoredFact>& facts);
   Status finish_process(int64_t id, const Seen& seen);
   Status finish_run();
@@ -68,6 +73,8 @@ class RunImport {
   std::vector<size_t> measured_;
   Statement insert_process_;
   Statement insert_sample_;
+  Statement insert_samples_;       // kRowsAStatement of them
+  std::vector<Nullable> pending_;  // cells of the rows that are not inserted yet
   RollupWriter rollups_;
   std::unordered_map<int64_t, Seen> seen_;
   std::pair<int64_t, Seen*> latest_{0, nullptr};
