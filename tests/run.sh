@@ -14,6 +14,11 @@ step "build"
 cmake --preset release >/dev/null
 cmake --build --preset release
 
+step "a locale with decimal commas"
+mkdir -p build/locale
+[ -d build/locale/de_DE.UTF-8 ] || localedef --no-archive -i de_DE -f UTF-8 build/locale/de_DE.UTF-8
+export LOCPATH=$PWD/build/locale
+
 step "tests"
 ctest --preset release
 

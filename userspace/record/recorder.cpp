@@ -107,6 +107,12 @@ Status Recorder::begin() {
   last_clocks_ = read_clock_pair();
   last_suspended_ns_ = suspended_ns();
   on_record(ClockReading{last_clocks_.boot_ns, last_clocks_.wall_ns});
+  if (source_ == nullptr) {
+    on_record(
+        Event{options_.clock.time_ns(began_boot_ns_), EventKind::note, 0,
+              R"({"text":"without kernel events: short-lived processes may be missing, and how processes )"
+              R"(ended and OOM kills were not seen"})"});
+  }
 
   for (const pid_t pid : target_.pids) {
     if (const Status attached = tracker_.attach_pid(pid); !attached) return attached;
@@ -239,7 +245,8 @@ void Recorder::notice_clocks(int64_t boot_ns) {
   if (std::abs(step_ns) > kClockStepNs) {
     on_record(ClockReading{clocks.boot_ns, clocks.wall_ns});
     on_record(Event{options_.clock.time_ns(clocks.boot_ns), EventKind::clock_step, 0,
-                    fmt::format(R"({{"step_ns":{}}})", step_ns)});
+                    fmt::format(R"({{"step_ns":{},"text":"the wall clock was set by {}"}})", step_ns,
+                                format_duration(step_ns))});
     progress_.warn(fmt::format("the wall clock was set by {}", format_duration(step_ns)));
   }
   last_clocks_ = clocks;
