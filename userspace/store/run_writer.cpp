@@ -7,8 +7,10 @@
 #include "base/text.h"
 #include "model/columns.h"
 #include "store/database.h"
+#include "store/device_rows.h"
 #include "store/repair.h"
 #include "store/row_ids.h"
+#include "store/sample_rows.h"
 
 namespace memlog {
 namespace {
@@ -23,19 +25,6 @@ OptionalText clean(const OptionalText& text) {
 OptionalText word_or_null(const char* word) {
   if (*word == '\0') return std::nullopt;
   return word;
-}
-
-// "INSERT OR REPLACE INTO <table> (<key>, time_ns, <columns>) VALUES (?, ?, ...)": of two samples of one
-// instant the later wins.
-template <typename Columns>
-std::string insert_sample_sql(const std::string& table, const std::string& key, const Columns& columns) {
-  std::string names = key + ", time_ns";
-  std::string marks = "?, ?";
-  for (const auto& column : columns) {
-    names += std::string(", ") + column.name;
-    marks += ", ?";
-  }
-  return "INSERT OR REPLACE INTO " + table + " (" + names + ") VALUES (" + marks + ")";
 }
 
 struct Sql {
@@ -91,12 +80,12 @@ Result<Sql> prepare_all(Database& database) {
        "UPDATE process SET sample_count = sample_count + ?2, "
        "peak_source = iif(?3 IS NULL OR ?3 <= peak_rss_bytes, peak_source, 'sampled'), "
        "peak_rss_bytes = iif(?3 IS NULL OR ?3 <= peak_rss_bytes, peak_rss_bytes, ?3) WHERE id = ?1"},
-      {&sql.insert_process_sample, insert_sample_sql("process_sample", "process_id", kProcessColumns)},
-      {&sql.insert_host_sample, insert_sample_sql("host_sample", "run_id", kHostColumns)},
+      {&sql.insert_process_sample, insert_sample_sql("process_sample", {"process_id"}, kProcessColumns)},
+      {&sql.insert_host_sample, insert_sample_sql("host_sample", {"run_id"}, kHostColumns)},
       {&sql.insert_cgroup,
        "INSERT INTO cgroup (run_id, path, version) VALUES (?, ?, ?) "
        "ON CONFLICT (run_id, path) DO UPDATE SET version = excluded.version RETURNING id"},
-      {&sql.insert_cgroup_sample, insert_sample_sql("cgroup_sample", "cgroup_id", kCgroupColumns)},
+      {&sql.insert_cgroup_sample, insert_sample_sql("cgroup_sample", {"cgroup_id"}, kCgroupColumns)},
       // A detail that is not JSON is kept as text rather than lost with its whole transaction.
       {&sql.insert_event,
        "INSERT INTO event (run_id, time_ns, kind, process_id, detail) VALUES (?1, ?2, ?3, ?4, "
@@ -158,17 +147,24 @@ class SqliteRunWriter final : public RunWriter {
   Status store(const OomKill& record);
   Status store(const Gap& record);
   Status store(const ClockReading& record);
+  Status store(const DeviceStart& record) { return devices_.store(record); }
+  Status store(const DeviceSample& record) { return devices_.store(record); }
+  Status store(const DeviceChipSample& record) { return devices_.store(record); }
+  Status store(const DeviceProcessSample& record) {
+    return devices_.store(record, processes_.find(record.process_key));
+  }
+  Status store(const DeviceUserChange& record) { return devices_.store(record); }
+  Status store(const DeviceTotal& record) { return devices_.store(record); }
   Status store_all(std::span<const Record> records);
   Status store_totals();
   Status store_late_parents();
-  template <typename Sample, typename Columns>
-  static Status store_sample(Statement& statement, int64_t id, const Sample& record, const Columns& columns);
 
   Database database_;
   Sql sql_;
   int64_t run_id_ = 0;
   RowIds processes_;
   RowIds cgroups_;
+  DeviceRows devices_;
   // Of the batch under way.
   std::unordered_map<int64_t, SampleTotals> totals_;
   std::vector<LateParent> late_parents_;
@@ -185,8 +181,9 @@ Status SqliteRunWriter::start(const RunStart& run) {
       clean(run.label), valid_utf8(run.host), run.boot_id, valid_utf8(run.kernel), valid_utf8(run.command),
       valid_utf8(run.target), run.interval_ns, run.started_ns, run.event_source, run.uid, run.page_size_bytes,
       run.cpu_count, MEMLOG_VERSION, run.recorder_pid, run.recorder_start_ticks, run.recorder_pid_ns);
-  if (status) run_id_ = database_.last_insert_id();
-  return status;
+  if (!status) return status;
+  run_id_ = database_.last_insert_id();
+  return devices_.prepare(database_, run_id_);
 }
 
 Status SqliteRunWriter::write(std::span<const Record> records) {
@@ -198,9 +195,11 @@ Status SqliteRunWriter::write(std::span<const Record> records) {
   if (status) {
     processes_.commit();
     cgroups_.commit();
+    devices_.commit();
   } else {
     processes_.roll_back();
     cgroups_.roll_back();
+    devices_.roll_back();
   }
   return status;
 }
@@ -268,16 +267,6 @@ Status SqliteRunWriter::store(const ProcessEnd& record) {
                               word_or_null(word(record.peak_source)));
 }
 
-template <typename Sample, typename Columns>
-Status SqliteRunWriter::store_sample(Statement& statement, int64_t id, const Sample& record,
-                                     const Columns& columns) {
-  statement.bind(1, id);
-  statement.bind(2, record.time_ns);
-  int index = 2;
-  for (const auto& column : columns) statement.bind(++index, record.*column.field);
-  return statement.run();
-}
-
 Status SqliteRunWriter::store(const ProcessSample& record) {
   const Nullable id = processes_.find(record.key);
   if (!id.has_value()) return Ok{};
@@ -286,11 +275,11 @@ Status SqliteRunWriter::store(const ProcessSample& record) {
   // The kernel's high-water mark lags behind the resident set until something is unmapped.
   totals.peak_bytes = max_known(totals.peak_bytes, max_known(record.rss_bytes, record.hwm_bytes));
   batch_peak_bytes_ = max_known(batch_peak_bytes_, totals.peak_bytes);
-  return store_sample(sql_.insert_process_sample, id.value(), record, kProcessColumns);
+  return store_sample(sql_.insert_process_sample, {id.value()}, record, kProcessColumns);
 }
 
 Status SqliteRunWriter::store(const HostSample& record) {
-  return store_sample(sql_.insert_host_sample, run_id_, record, kHostColumns);
+  return store_sample(sql_.insert_host_sample, {run_id_}, record, kHostColumns);
 }
 
 Status SqliteRunWriter::store(const CgroupStart& record) {
@@ -310,7 +299,7 @@ Status SqliteRunWriter::store(const CgroupStart& record) {
 Status SqliteRunWriter::store(const CgroupSample& record) {
   const Nullable id = cgroups_.find(record.key);
   if (!id.has_value()) return Ok{};
-  return store_sample(sql_.insert_cgroup_sample, id.value(), record, kCgroupColumns);
+  return store_sample(sql_.insert_cgroup_sample, {id.value()}, record, kCgroupColumns);
 }
 
 Status SqliteRunWriter::store(const Event& record) {
