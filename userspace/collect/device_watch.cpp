@@ -120,7 +120,6 @@ void DeviceWatch::take(const DeviceReading& reading, Tick& tick) {
   if (!reading.reason.empty()) sample.unreadable_reason = reading.reason;
   tick.sink->record(std::move(sample));
   if (!reading.is_gone) ++tick.region_count;
-  device.is_gone = reading.is_gone;
   take_region(device, reading, tick);
 }
 

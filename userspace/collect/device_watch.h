@@ -44,7 +44,6 @@ class DeviceWatch {
   };
   struct Device {
     DeviceStart facts;
-    bool is_gone = false;
     bool has_told_ghost = false;
     int told_code = 0;
     bool has_told_doubt = false;
