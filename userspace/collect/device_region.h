@@ -66,9 +66,9 @@ struct DeviceRegion {
   std::span<const DeviceSlot> users() const { return std::span(user_slots).first(user_count); }
 };
 
-// The codes of parse_device_region()'s errors.
-inline constexpr int kRegionNotReady = 1;  // being made; may be readable in a moment
-inline constexpr int kRegionUnknown = 2;   // a layout that this memlog does not know; the reason names it
+// The codes of parse_device_region()'s errors: no errno is negative.
+inline constexpr int kRegionNotReady = -1;  // being made; may be readable in a moment
+inline constexpr int kRegionUnknown = -2;   // a layout that this memlog does not know; the reason names it
 
 // Slots of processes that are letting go (pid -1) and empty ones are left out. `bytes` is the whole file; of a file that
 // is longer than kMostRegionBytes, one byte more than that is enough.
