@@ -35,7 +35,8 @@ class RegionBytes {
     u64(8, kMade);
     u64(32, 77);
     if (layout.version >= 3) {
-      for (size_t slot = 0; slot < 16; ++slot) u32(layout_.first_chip + slot * layout_.chip_stride, 0xFFFFFFFF);
+      for (size_t slot = 0; slot < 16; ++slot)
+        u32(layout_.first_chip + slot * layout_.chip_stride, 0xFFFFFFFF);
       chip(0, 0, false, 0);
     }
     if (layout.version == 4) u32(8536, 0x52454459);
@@ -46,14 +47,16 @@ class RegionBytes {
   RegionBytes& u64(size_t at, uint64_t value) { return put(at, value); }
   RegionBytes& last_update(uint64_t wall_ns) { return u64(8, wall_ns); }
   RegionBytes& device_id(uint32_t id) { return u32(40, id); }
-  RegionBytes& totals(uint64_t dram, uint64_t l1 = 0, uint64_t l1_small = 0, uint64_t trace = 0, uint64_t cb = 0) {
+  RegionBytes& totals(uint64_t dram, uint64_t l1 = 0, uint64_t l1_small = 0, uint64_t trace = 0,
+                      uint64_t cb = 0) {
     return u64(48, dram).u64(56, l1).u64(64, l1_small).u64(72, trace).u64(80, cb);
   }
   RegionBytes& chip(size_t slot, uint32_t id, bool is_remote, uint64_t dram) {
     const size_t at = layout_.first_chip + slot * layout_.chip_stride;
     return u32(at, id).u32(at + 4, is_remote ? 1 : 0).u64(at + 8, dram);
   }
-  RegionBytes& user(size_t slot, int32_t pid, uint64_t dram, std::string_view name = "worker", uint64_t update = kMade) {
+  RegionBytes& user(size_t slot, int32_t pid, uint64_t dram, std::string_view name = "worker",
+                    uint64_t update = kMade) {
     const size_t at = layout_.first_user + slot * layout_.user_stride;
     u32(at, static_cast<uint32_t>(pid)).u64(at + 8, dram).u64(at + layout_.user_update, update);
     std::memcpy(bytes_.data() + at + layout_.user_update + 8, name.data(), name.size());

@@ -3,11 +3,12 @@
 //
 //   device_writer DIRECTORY NUMBER[,NUMBER...] v1k|v1|v2|v3|v4 STEP...
 //
-// It makes the regions (O_CREAT | O_EXCL, ftruncate, mmap, relaxed stores) or enters those that are there, and claims a
-// slot in each. Steps: `dram BYTES` and `free BYTES` on every device, `dram-on INDEX BYTES`, `remote CHIP BYTES`,
-// `churn HZ MILLISECONDS`, `say TEXT`, `read-line`, `close` (as a clean end does: own bytes subtracted, slot released,
-// the last one out zeroes the totals). Ending without `close`, or by SIGKILL, leaves everything behind.
-// With the first step `unmade BYTES` the files are only made that long and left all zero.
+// It makes the regions (O_CREAT | O_EXCL, ftruncate, mmap, relaxed stores) or enters those that are there,
+// and claims a slot in each. Steps: `dram BYTES` and `free BYTES` on every device, `dram-on INDEX BYTES`,
+// `remote CHIP BYTES`, `churn HZ MILLISECONDS`, `say TEXT`, `read-line`, `close` (as a clean end does: own
+// bytes subtracted, slot released, the last one out zeroes the totals). Ending without `close`, or by
+// SIGKILL, leaves everything behind. With the first step `unmade BYTES` the files are only made that long and
+// left all zero.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -102,7 +103,8 @@ void* map_file(const std::string& path, size_t size, bool& is_new) {
 template <typename Region>
 class MappedDevice final : public Device {
  public:
-  MappedDevice(const std::string& path, uint64_t number, uint32_t version, uint32_t device_id) : version_(version) {
+  MappedDevice(const std::string& path, uint64_t number, uint32_t version, uint32_t device_id)
+      : version_(version) {
     id = device_id;
     bool is_new = false;
     region_ = static_cast<Region*>(map_file(path, sizeof(Region), is_new));
@@ -158,7 +160,8 @@ class MappedDevice final : public Device {
       user.memory.dram.store(0, kRelaxed);
       user.last_update.store(now_ns(), kRelaxed);
       FILE* comm = std::fopen("/proc/self/comm", "re");
-      if (comm != nullptr && std::fgets(user.name, sizeof user.name, comm) != nullptr) user.name[strcspn(user.name, "\n")] = '\0';
+      if (comm != nullptr && std::fgets(user.name, sizeof user.name, comm) != nullptr)
+        user.name[strcspn(user.name, "\n")] = '\0';
       if (comm != nullptr) std::fclose(comm);
       region_->reference_count.fetch_add(1);
       region_->process_count.fetch_add(1, kRelaxed);
@@ -186,7 +189,8 @@ class MappedDevice final : public Device {
   typename Region::User* user_ = nullptr;
 };
 
-std::unique_ptr<Device> open_device(const std::string& path, uint64_t number, const std::string& layout, uint32_t id) {
+std::unique_ptr<Device> open_device(const std::string& path, uint64_t number, const std::string& layout,
+                                    uint32_t id) {
   if (layout == "v1k") return std::make_unique<MappedDevice<RegionV1WithKernel>>(path, number, 1, id);
   if (layout == "v1") return std::make_unique<MappedDevice<RegionV1>>(path, number, 1, id);
   const auto version = static_cast<uint32_t>(std::atoi(layout.c_str() + 1));

@@ -32,7 +32,8 @@ Result<std::vector<pid_t>> read_device_users(const std::string& proc, int number
   const Result<std::string> text = read_small_file(path, kMostPidsBytes);
   if (!text) {
     Error error = text.error();
-    if (error.code == ENOENT) error.hint = "is the Tenstorrent driver loaded, and is there a card of this number?";
+    if (error.code == ENOENT)
+      error.hint = "is the Tenstorrent driver loaded, and is there a card of this number?";
     return error;
   }
   std::vector<pid_t> pids;

@@ -12,9 +12,9 @@
 
 namespace memlog {
 
-// Pids that have /dev/tenstorrent/<number> open, ascending, from <proc>/driver/tenstorrent/<number>/pids. The driver
-// writes one line an open file: a pid comes once here, and 0 (a process that this pid namespace does not show) not at
-// all. The error's code is ENOENT where the driver or the card is not there.
+// Pids that have /dev/tenstorrent/<number> open, ascending, from <proc>/driver/tenstorrent/<number>/pids. The
+// driver writes one line an open file: a pid comes once here, and 0 (a process that this pid namespace does
+// not show) not at all. The error's code is ENOENT where the driver or the card is not there.
 Result<std::vector<pid_t>> read_device_users(const std::string& proc, int number);
 
 // The numbers of the cards that the driver knows, ascending; empty where there is no driver.

@@ -97,7 +97,8 @@ std::string doubt_of_totals(std::span<const char> bytes) {
   return doubt;
 }
 
-// Which chip slots are empty changed over time: id 0 in version 1, later 0xFFFFFFFF; version 2 was written both ways.
+// Which chip slots are empty changed over time: id 0 in version 1, later 0xFFFFFFFF; version 2 was written
+// both ways.
 bool is_chip(const Layout& layout, size_t slot, uint32_t chip_id, bool has_bytes) {
   if (chip_id == kNoChip) return false;
   if (chip_id != 0 || has_bytes || layout.version >= 3) return true;
@@ -139,7 +140,8 @@ Result<const Layout*> layout_of(std::span<const char> bytes) {
     return Error{doing, "it is all zero: being made", "", kRegionNotReady};
   }
   if (version == 0 || version > kNewestVersion) {
-    return Error{doing, fmt::format("layout version {} is unknown to this memlog", version), "", kRegionUnknown};
+    return Error{doing, fmt::format("layout version {} is unknown to this memlog", version), "",
+                 kRegionUnknown};
   }
   size_t largest = 0;
   for (const Layout& layout : kLayouts) {
@@ -148,11 +150,15 @@ Result<const Layout*> layout_of(std::span<const char> bytes) {
     largest = std::max(largest, layout.size);
   }
   if (bytes.size() < largest) {
-    return Error{doing, fmt::format("it has {} bytes where layout version {} has {}: cut short", bytes.size(), version, largest),
+    return Error{doing,
+                 fmt::format("it has {} bytes where layout version {} has {}: cut short", bytes.size(),
+                             version, largest),
                  "", kRegionNotReady};
   }
-  return Error{doing, fmt::format("layout version {} of more than {} bytes is unknown to this memlog", version, largest), "",
-               kRegionUnknown};
+  return Error{
+      doing,
+      fmt::format("layout version {} of more than {} bytes is unknown to this memlog", version, largest), "",
+      kRegionUnknown};
 }
 
 }  // namespace
@@ -162,7 +168,8 @@ Result<DeviceRegion> parse_device_region(std::span<const char> bytes) {
   if (!found) return found.error();
   const Layout& layout = **found;
   if (layout.version == 4 && word_at<uint32_t>(bytes, kInitStateAt) != kInitReady) {
-    return Error{"reading a device memory region", "its writer has not finished making it", "", kRegionNotReady};
+    return Error{"reading a device memory region", "its writer has not finished making it", "",
+                 kRegionNotReady};
   }
   DeviceRegion region;
   region.version = layout.version;
@@ -183,7 +190,8 @@ Result<DeviceRegion> parse_device_region(std::span<const char> bytes) {
 std::optional<uint64_t> parse_region_name(std::string_view name) {
   constexpr std::string_view prefix = "tt_device_";
   constexpr std::string_view suffix = "_memory";
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return std::nullopt;
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
+    return std::nullopt;
   const std::string_view digits = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);

@@ -39,7 +39,8 @@ Status DeviceSampler::sample(int64_t now_ns, int64_t wall_minus_boot_ns, const S
   // Opened anew each time: the directory of a container may be another one by now.
   const int fd = open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const OwnedFd directory(fd);
-  Status listed = fd < 0 ? Status(errno_error("listing " + printable(options_.directory), errno)) : list(fd, now_ns);
+  Status listed =
+      fd < 0 ? Status(errno_error("listing " + printable(options_.directory), errno)) : list(fd, now_ns);
   if (fd < 0) {
     for (auto& [number, known] : known_) known.is_listed = false;
   }
@@ -57,7 +58,8 @@ Status DeviceSampler::sample(int64_t now_ns, int64_t wall_minus_boot_ns, const S
   return listed;
 }
 
-// Lists only where the directory has changed since, or may have within one step of its timestamp; and once a second.
+// Lists only where the directory has changed since, or may have within one step of its timestamp; and once a
+// second.
 Status DeviceSampler::list(int directory, int64_t now_ns) {
   struct stat status{};
   if (fstat(directory, &status) != 0) return errno_error("listing " + printable(options_.directory), errno);
@@ -133,7 +135,8 @@ Status DeviceSampler::open_region(Known& known, int directory, DeviceReading& re
   // O_NONBLOCK: a FIFO of that name must not stop the recorder.
   Result<OwnedFd> fd = open_file(directory, known.name, O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (!fd) {
-    if (fd.error().code == ELOOP) return Error{fd.error().doing, "it is a symbolic link, which is not followed", "", ELOOP};
+    if (fd.error().code == ELOOP)
+      return Error{fd.error().doing, "it is a symbolic link, which is not followed", "", ELOOP};
     return fd.error();
   }
   if (fstat(fd->get(), &status) != 0) return errno_error("reading " + known.name, errno);
@@ -156,8 +159,9 @@ Status DeviceSampler::read_settled(Known& known, DeviceReading& reading) {
     judge_users(known, reading);
     std::array<char, 8> last_update{};
     const ssize_t got = pread(known.fd.get(), last_update.data(), last_update.size(), kLastUpdateAt);
-    const bool has_moved = got != static_cast<ssize_t>(last_update.size()) ||
-                           std::memcmp(last_update.data(), buffer_.data() + kLastUpdateAt, last_update.size()) != 0;
+    const bool has_moved =
+        got != static_cast<ssize_t>(last_update.size()) ||
+        std::memcmp(last_update.data(), buffer_.data() + kLastUpdateAt, last_update.size()) != 0;
     // A total is written before its slot: between the two it looks like a ghost.
     const bool is_new_ghost = reading.ghost_bytes.value_or(0) > known.ghost_bytes.value_or(0);
     if (!has_moved && !is_new_ghost) break;
@@ -176,7 +180,9 @@ void DeviceSampler::judge_users(const Known& known, DeviceReading& reading) {
   for (const DeviceSlot& slot : region_.users()) {
     const DeviceUsers::Verdict verdict = users_.judge(slot, known.file);
     reading.users.push_back({slot, verdict.state, verdict.pid});
-    Nullable& sum = verdict.state == DeviceUserState::live ? live : verdict.state == DeviceUserState::dead ? dead : unknown;
+    Nullable& sum = verdict.state == DeviceUserState::live   ? live
+                    : verdict.state == DeviceUserState::dead ? dead
+                                                             : unknown;
     sum = sum + slot.memory.dram_bytes;
   }
   const Nullable rest = saturating_rest(region_.totals.dram_bytes, live + unknown);
@@ -186,7 +192,8 @@ void DeviceSampler::judge_users(const Known& known, DeviceReading& reading) {
   if (!region_.is_full || !rest.has_value()) return;
   // Whoever found no free slot is in the totals only: what no slot accounts for is not known to be a ghost.
   reading.ghost_bytes = dead.has_value() ? Nullable(std::min(dead.value(), rest.value())) : Nullable();
-  reading.unknown_bytes = reading.ghost_bytes.has_value() ? unknown + (rest.value() - reading.ghost_bytes.value()) : Nullable();
+  reading.unknown_bytes =
+      reading.ghost_bytes.has_value() ? unknown + (rest.value() - reading.ghost_bytes.value()) : Nullable();
 }
 
 }  // namespace memlog

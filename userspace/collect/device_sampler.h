@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceSampler: the device memory regions in a directory, read again and again.
 //
-// Regions belong to the workload and are only ever read: through a kept descriptor and pread() into one buffer, never
-// through a mapping (a region that is cut short while it is mapped would kill the reader). They may appear, vanish, be
-// made anew or be cut at any time. A read during which the region was updated is repeated a few times, as is one
-// whose totals hold more than its processes do and did not before: totals and slots are not written together.
+// Regions belong to the workload and are only ever read: through a kept descriptor and pread() into one
+// buffer, never through a mapping (a region that is cut short while it is mapped would kill the reader). They
+// may appear, vanish, be made anew or be cut at any time. A read during which the region was updated is
+// repeated a few times, as is one whose totals hold more than its processes do and did not before: totals and
+// slots are not written together.
 #pragma once
 
 #include <dirent.h>
@@ -29,15 +30,15 @@ struct DeviceUser {
 // One look at one region. Valid during the call that hands it out.
 struct DeviceReading {
   uint64_t number = 0;
-  std::string_view name;  // of the file
-  bool is_gone = false;   // no longer there: nothing more will come, unless it is made again
-  bool is_made_anew = false;  // another file than at the look before
-  int error_code = 0;     // 0: readable; an errno, or kRegionNotReady, kRegionUnknown
-  std::string reason;     // why it, or one of its totals, cannot be read; else empty
+  std::string_view name;                 // of the file
+  bool is_gone = false;                  // no longer there: nothing more will come, unless it is made again
+  bool is_made_anew = false;             // another file than at the look before
+  int error_code = 0;                    // 0: readable; an errno, or kRegionNotReady, kRegionUnknown
+  std::string reason;                    // why it, or one of its totals, cannot be read; else empty
   const DeviceRegion* region = nullptr;  // null where it cannot be read
   std::vector<DeviceUser> users;
-  // Together the region's DRAM total (but for what was written between two words of one read); each is NULL where it
-  // cannot be told.
+  // Together the region's DRAM total (but for what was written between two words of one read); each is NULL
+  // where it cannot be told.
   Nullable live_bytes;     // of live processes' slots
   Nullable ghost_bytes;    // held by nobody: left behind by processes that died
   Nullable unknown_bytes;  // of slots whose process cannot be judged, or that found no free slot
@@ -55,8 +56,8 @@ class DeviceSampler {
 
   explicit DeviceSampler(Options options) : options_(std::move(options)), users_(options_.users) {}
 
-  // Hands one reading a region to `sink`, by ascending number. `now_ns` is boot time. The error: the directory cannot
-  // be listed; known regions are handed out as gone.
+  // Hands one reading a region to `sink`, by ascending number. `now_ns` is boot time. The error: the
+  // directory cannot be listed; known regions are handed out as gone.
   Status sample(int64_t now_ns, int64_t wall_minus_boot_ns, const Sink& sink);
   size_t left_out_count() const { return left_out_count_; }  // regions beyond most_regions
 

@@ -22,8 +22,9 @@ namespace memlog {
 namespace {
 
 constexpr const char* kKernelProc = "/proc";
-constexpr int64_t kClockSlackNs = 2 * kNsPerSecond;      // between a process's start and the wall clock it writes
-constexpr int64_t kRejudgeIntervalNs = kNsPerSecond;     // of a slot that was updated although its process seems dead
+constexpr int64_t kClockSlackNs = 2 * kNsPerSecond;  // between a process's start and the wall clock it writes
+constexpr int64_t kRejudgeIntervalNs =
+    kNsPerSecond;  // of a slot that was updated although its process seems dead
 constexpr int64_t kUnknownIntervalNs = 10 * kNsPerSecond;
 constexpr int64_t kInnerScanIntervalNs = kNsPerSecond;
 constexpr uint64_t kForgetTicks = 64;
@@ -45,8 +46,8 @@ Number number_of(std::string_view text, int base) {
   return number;
 }
 
-// A line of /proc/PID/maps: "7f00-7f01 rw-s 00000000 00:1a 35 /dev/shm/tt_device_7_memory". Some file systems show
-// another device number there than stat() does: then the name has to do.
+// A line of /proc/PID/maps: "7f00-7f01 rw-s 00000000 00:1a 35 /dev/shm/tt_device_7_memory". Some file systems
+// show another device number there than stat() does: then the name has to do.
 bool is_mapping_of(std::string_view line, const FileIdentity& region) {
   for (int i = 0; i < 3; ++i) take_word(line);
   const std::string_view device = take_word(line);
@@ -54,7 +55,8 @@ bool is_mapping_of(std::string_view line, const FileIdentity& region) {
   if (number_of<uint64_t>(inode, 10) != region.inode) return false;
   const size_t colon = device.find(':');
   if (colon == std::string_view::npos) return false;
-  const dev_t mapped = makedev(number_of<unsigned>(device.substr(0, colon), 16), number_of<unsigned>(device.substr(colon + 1), 16));
+  const dev_t mapped = makedev(number_of<unsigned>(device.substr(0, colon), 16),
+                               number_of<unsigned>(device.substr(colon + 1), 16));
   return mapped == region.device || line.find("/tt_device_") != std::string_view::npos;
 }
 
@@ -97,9 +99,9 @@ DeviceUsers::Verdict DeviceUsers::judge(const DeviceSlot& slot, const FileIdenti
   if (ruling.pid != 0 && is_alive(ruling.pid)) return {DeviceUserState::live, ruling.pid};
   if (ruling.pid != 0) ruling = {0, DeviceUserState::dead, slot.last_update_ns, now_ns_, tick_};
   const bool was_updated = slot.last_update_ns != ruling.judged_update_ns;
-  const int64_t patience_ns = was_updated                                    ? kRejudgeIntervalNs
+  const int64_t patience_ns = was_updated                                ? kRejudgeIntervalNs
                               : ruling.state == DeviceUserState::unknown ? kUnknownIntervalNs
-                                                                             : INT64_MAX;
+                                                                         : INT64_MAX;
   if (is_new || now_ns_ - ruling.judged_ns >= patience_ns) judge_anew(slot, region, ruling);
   return ruling.pid != 0 ? Verdict{DeviceUserState::live, ruling.pid} : Verdict{ruling.state, 0};
 }

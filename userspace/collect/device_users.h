@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceUsers: whether the processes named in a region's slots are alive.
 //
-// A slot's pid is what its process calls itself, so a process in a container may have the pid of a stranger here. A
-// process here counts as the slot's when it had started by the slot's last update and still has the name it wrote
-// there; where either does not hold (or no such pid is here), the region's file in /proc/PID/maps decides, and
-// processes of inner pid namespaces are looked at too. "dead" is said only where no process can hide: seen from the
-// first pid namespace, or of one that was alive here before. Everything else is "unknown".
+// A slot's pid is what its process calls itself, so a process in a container may have the pid of a stranger
+// here. A process here counts as the slot's when it had started by the slot's last update and still has the
+// name it wrote there; where either does not hold (or no such pid is here), the region's file in
+// /proc/PID/maps decides, and processes of inner pid namespaces are looked at too. "dead" is said only where
+// no process can hide: seen from the first pid namespace, or of one that was alive here before. Everything
+// else is "unknown".
 //
-// A process that was found is kept by a pidfd, so the check at each tick is one poll for all, proof against pid reuse;
-// without pidfds (old kernel, too many) its start time is read again.
+// A process that was found is kept by a pidfd, so the check at each tick is one poll for all, proof against
+// pid reuse; without pidfds (old kernel, too many) its start time is read again.
 #pragma once
 
 #include <sys/types.h>
@@ -46,7 +47,8 @@ class DeviceUsers {
 
   explicit DeviceUsers(Options options);
 
-  // To be called before the verdicts of a tick: `now_ns` is boot time, `wall_minus_boot_ns` lays it on the calendar.
+  // To be called before the verdicts of a tick: `now_ns` is boot time, `wall_minus_boot_ns` lays it on the
+  // calendar.
   void begin_tick(int64_t now_ns, int64_t wall_minus_boot_ns);
   Verdict judge(const DeviceSlot& slot, const FileIdentity& region);
 
@@ -60,7 +62,7 @@ class DeviceUsers {
     uint64_t used_tick = 0;
   };
   struct Ruling {
-    pid_t pid = 0;  // here, as long as it is alive
+    pid_t pid = 0;                                     // here, as long as it is alive
     DeviceUserState state = DeviceUserState::unknown;  // where pid is 0
     Nullable judged_update_ns;                         // the slot's last update that the ruling rests on
     int64_t judged_ns = 0;                             // boot time
@@ -73,7 +75,8 @@ class DeviceUsers {
   };
   struct KeyHash {
     size_t operator()(const Key& key) const {
-      return std::hash<uint64_t>()((static_cast<uint64_t>(key.region.inode) << 22U) ^ static_cast<uint64_t>(key.pid));
+      return std::hash<uint64_t>()((static_cast<uint64_t>(key.region.inode) << 22U) ^
+                                   static_cast<uint64_t>(key.pid));
     }
   };
   struct Life {

@@ -14,8 +14,8 @@ namespace memlog {
 namespace {
 
 constexpr int64_t kNotReadyPatienceNs = 3 * kNsPerSecond;
-constexpr size_t kGhostTicks = 3;       // before a ghost that belongs to no slot is told
-constexpr size_t kSpreadTicks = 10;     // before chips that differ are told
+constexpr size_t kGhostTicks = 3;        // before a ghost that belongs to no slot is told
+constexpr size_t kSpreadTicks = 10;      // before chips that differ are told
 constexpr int64_t kSpreadDivisor = 256;  // smaller differences are allocations under way
 
 DeviceChipSample chip_sample(DeviceKey key, const DeviceChip& chip, int64_t time_ns) {
@@ -58,7 +58,8 @@ std::string in_words(const std::vector<std::string>& regions) {
 std::string dead_in_words(const std::vector<DeviceUser>& users) {
   std::vector<std::string> dead;
   for (const DeviceUser& user : users) {
-    if (user.state == DeviceUserState::dead) dead.push_back(fmt::format("{} ({})", user.slot.pid, printable(user.slot.name)));
+    if (user.state == DeviceUserState::dead)
+      dead.push_back(fmt::format("{} ({})", user.slot.pid, printable(user.slot.name)));
   }
   if (dead.empty()) return "processes that are gone";
   const size_t count = dead.size();
@@ -85,7 +86,8 @@ void DeviceWatch::sample(int64_t boot_ns, const Sink& sink) {
   const ClockPair clocks = read_clock_pair();
   const Status listed = sampler_.sample(boot_ns, clocks.wall_ns - clocks.boot_ns,
                                         [&](const DeviceReading& reading) { take(reading, tick); });
-  if (!listed && !has_told_listing_) tell(tick, fmt::format("no device memory: {}: {}", listed.error().doing, listed.error().reason));
+  if (!listed && !has_told_listing_)
+    tell(tick, fmt::format("no device memory: {}: {}", listed.error().doing, listed.error().reason));
   has_told_listing_ = !listed.ok();
   if (listed) end_tick(tick);
 }
@@ -148,9 +150,10 @@ void DeviceWatch::take_facts(Device& device, const DeviceReading& reading, bool 
     facts.device_id = region.device_id;
     facts.is_remote = remote_flag(region);
   }
-  const bool has_changed = facts.layout_version != device.facts.layout_version || facts.asic_id != device.facts.asic_id ||
-                           facts.board_serial != device.facts.board_serial || facts.device_id != device.facts.device_id ||
-                           facts.is_remote != device.facts.is_remote;
+  const bool has_changed =
+      facts.layout_version != device.facts.layout_version || facts.asic_id != device.facts.asic_id ||
+      facts.board_serial != device.facts.board_serial || facts.device_id != device.facts.device_id ||
+      facts.is_remote != device.facts.is_remote;
   device.facts = facts;
   if (is_new || has_changed) tick.sink->record(device.facts);
 }
@@ -174,22 +177,24 @@ void DeviceWatch::take_users(Device& device, const DeviceReading& reading, const
     if (has_changed) known->second = {std::string(user.slot.name), user.state, user.pid, tick_};
     known->second.seen_tick = tick_;
     if (has_changed) {
-      tick.sink->record(DeviceUserChange{device.facts.key, tick.time_ns, user.slot.pid, known->second.name, user.state,
-                                         user.slot.memory.dram_bytes});
+      tick.sink->record(DeviceUserChange{device.facts.key, tick.time_ns, user.slot.pid, known->second.name,
+                                         user.state, user.slot.memory.dram_bytes});
     }
     if (user.state != DeviceUserState::live || user.pid == 0) continue;
     const ProcessKey process = options_.key_of(user.pid);
     if (process == 0) continue;
     const DeviceMemory& memory = user.slot.memory;
-    tick.sink->record(DeviceProcessSample{device.facts.key, process, tick.time_ns, memory.dram_bytes, memory.l1_bytes,
-                                          memory.l1_small_bytes, memory.trace_bytes, memory.cb_bytes});
+    tick.sink->record(DeviceProcessSample{device.facts.key, process, tick.time_ns, memory.dram_bytes,
+                                          memory.l1_bytes, memory.l1_small_bytes, memory.trace_bytes,
+                                          memory.cb_bytes});
   }
   for (auto user = device.users.begin(); user != device.users.end();) {
     if (user->second.seen_tick == tick_) {
       ++user;
       continue;
     }
-    tick.sink->record(DeviceUserChange{device.facts.key, tick.time_ns, user->first, user->second.name, DeviceUserState::left, {}});
+    tick.sink->record(DeviceUserChange{
+        device.facts.key, tick.time_ns, user->first, user->second.name, DeviceUserState::left, {}});
     user = device.users.erase(user);
   }
 }
@@ -216,7 +221,8 @@ void DeviceWatch::note_problem(Device& device, const DeviceReading& reading, Tic
   if (is_not_ready && device.not_ready_since_ns == 0) device.not_ready_since_ns = tick.boot_ns;
   if (!reading.reason.empty() && reading.region != nullptr && !device.has_told_doubt) {
     device.has_told_doubt = true;
-    tick.unreadable[reading.reason + ", a defect of the workload's bookkeeping"].regions.emplace_back(reading.name);
+    tick.unreadable[reading.reason + ", a defect of the workload's bookkeeping"].regions.emplace_back(
+        reading.name);
   }
   if (reading.error_code == 0) device.told_code = 0;
   if (reading.error_code == 0 || reading.is_gone || reading.error_code == device.told_code) return;
@@ -274,18 +280,23 @@ void DeviceWatch::end_tick(Tick& tick) {
   }
   if (tick.region_count == 0 && tick_ == 1 && !has_told_none_) {
     has_told_none_ = true;
-    tell(tick, fmt::format("no device memory regions in {} yet: no tt-metal workload has made any, or it runs with "
-                           "TT_METAL_SHM_TRACKING_DISABLED; they are recorded when they appear",
-                           printable(options_.directory)));
+    tell(tick,
+         fmt::format("no device memory regions in {} yet: no tt-metal workload has made any, or it runs with "
+                     "TT_METAL_SHM_TRACKING_DISABLED; they are recorded when they appear",
+                     printable(options_.directory)));
   }
   for (const auto& [whose, finding] : tick.ghosts) {
-    tell(tick, fmt::format("ghost {} of {} in {}: not counted as used. Where no process uses the device, this clears it: rm {}",
+    tell(tick, fmt::format("ghost {} of {} in {}: not counted as used. Where no process uses the device, "
+                           "this clears it: rm {}",
                            format_bytes(finding.bytes), whose, in_words(finding.regions),
-                           fmt::join([&] {
-                             std::vector<std::string> paths;
-                             for (const std::string& region : finding.regions) paths.push_back(options_.directory + "/" + region);
-                             return paths;
-                           }(), " ")));
+                           fmt::join(
+                               [&] {
+                                 std::vector<std::string> paths;
+                                 for (const std::string& region : finding.regions)
+                                   paths.push_back(options_.directory + "/" + region);
+                                 return paths;
+                               }(),
+                               " ")));
   }
   for (const auto& [reason, finding] : tick.unreadable) {
     tell(tick, fmt::format("device memory of {} stays unknown: {}", in_words(finding.regions), reason));
@@ -295,19 +306,22 @@ void DeviceWatch::end_tick(Tick& tick) {
     tell(tick, fmt::format("{} device memory regions are too many and left out", sampler_.left_out_count()));
   }
   const bool is_comparable = tick.busy_count >= 2 && (tick.is_one_workload || tick.is_all_recorded);
-  const bool is_spread = is_comparable && tick.most_bytes - tick.least_bytes > tick.most_bytes / kSpreadDivisor;
+  const bool is_spread =
+      is_comparable && tick.most_bytes - tick.least_bytes > tick.most_bytes / kSpreadDivisor;
   spread_ticks_ = is_spread ? spread_ticks_ + 1 : 0;
   if (spread_ticks_ < kSpreadTicks || has_told_spread_) return;
   has_told_spread_ = true;
-  tell(tick, fmt::format("the {} devices of this workload do not move in lockstep: from {} in {} to {} in {} for {} samples; "
+  tell(tick, fmt::format("the {} devices of this workload do not move in lockstep: from {} in {} to {} in {} "
+                         "for {} samples; "
                          "average and minimum may rest on a stale or idle device",
-                         tick.busy_count, format_bytes(tick.least_bytes), tick.least_region, format_bytes(tick.most_bytes),
-                         tick.most_region, spread_ticks_));
+                         tick.busy_count, format_bytes(tick.least_bytes), tick.least_region,
+                         format_bytes(tick.most_bytes), tick.most_region, spread_ticks_));
 }
 
 void DeviceWatch::tell(const Tick& tick, const std::string& text) {
   const nlohmann::json detail = {{"topic", "device"}, {"text", text}};
-  tick.sink->record(Event{tick.time_ns, EventKind::note, 0, detail.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+  tick.sink->record(Event{tick.time_ns, EventKind::note, 0,
+                          detail.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
   tick.sink->say(text);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceWatch: the accelerator chips of a recording. Each look at their regions becomes records, and what a user must
-// know becomes one calm line, said once and stored as a note: stale regions, unreadable ones, chips that differ where they
-// should not. Regions are only read; memlog never removes one.
+// DeviceWatch: the accelerator chips of a recording. Each look at their regions becomes records, and what a
+// user must know becomes one calm line, said once and stored as a note: stale regions, unreadable ones, chips
+// that differ where they should not. Regions are only read; memlog never removes one.
 #pragma once
 
 #include <functional>

@@ -80,12 +80,12 @@ Result<Sql> prepare_all(Database& database) {
        "UPDATE process SET sample_count = sample_count + ?2, "
        "peak_source = iif(?3 IS NULL OR ?3 <= peak_rss_bytes, peak_source, 'sampled'), "
        "peak_rss_bytes = iif(?3 IS NULL OR ?3 <= peak_rss_bytes, peak_rss_bytes, ?3) WHERE id = ?1"},
-      {&sql.insert_process_sample, insert_sample_sql("process_sample", {"process_id"}, kProcessColumns)},
-      {&sql.insert_host_sample, insert_sample_sql("host_sample", {"run_id"}, kHostColumns)},
+      {&sql.insert_process_sample, insert_sample_sql("process_sample", "process_id", kProcessColumns)},
+      {&sql.insert_host_sample, insert_sample_sql("host_sample", "run_id", kHostColumns)},
       {&sql.insert_cgroup,
        "INSERT INTO cgroup (run_id, path, version) VALUES (?, ?, ?) "
        "ON CONFLICT (run_id, path) DO UPDATE SET version = excluded.version RETURNING id"},
-      {&sql.insert_cgroup_sample, insert_sample_sql("cgroup_sample", {"cgroup_id"}, kCgroupColumns)},
+      {&sql.insert_cgroup_sample, insert_sample_sql("cgroup_sample", "cgroup_id", kCgroupColumns)},
       // A detail that is not JSON is kept as text rather than lost with its whole transaction.
       {&sql.insert_event,
        "INSERT INTO event (run_id, time_ns, kind, process_id, detail) VALUES (?1, ?2, ?3, ?4, "
@@ -275,11 +275,11 @@ Status SqliteRunWriter::store(const ProcessSample& record) {
   // The kernel's high-water mark lags behind the resident set until something is unmapped.
   totals.peak_bytes = max_known(totals.peak_bytes, max_known(record.rss_bytes, record.hwm_bytes));
   batch_peak_bytes_ = max_known(batch_peak_bytes_, totals.peak_bytes);
-  return store_sample(sql_.insert_process_sample, {id.value()}, record, kProcessColumns);
+  return store_sample(sql_.insert_process_sample, id.value(), record, kProcessColumns);
 }
 
 Status SqliteRunWriter::store(const HostSample& record) {
-  return store_sample(sql_.insert_host_sample, {run_id_}, record, kHostColumns);
+  return store_sample(sql_.insert_host_sample, run_id_, record, kHostColumns);
 }
 
 Status SqliteRunWriter::store(const CgroupStart& record) {
@@ -299,7 +299,7 @@ Status SqliteRunWriter::store(const CgroupStart& record) {
 Status SqliteRunWriter::store(const CgroupSample& record) {
   const Nullable id = cgroups_.find(record.key);
   if (!id.has_value()) return Ok{};
-  return store_sample(sql_.insert_cgroup_sample, {id.value()}, record, kCgroupColumns);
+  return store_sample(sql_.insert_cgroup_sample, id.value(), record, kCgroupColumns);
 }
 
 Status SqliteRunWriter::store(const Event& record) {

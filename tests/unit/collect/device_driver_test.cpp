@@ -35,13 +35,16 @@ TEST(DeviceDriver, WhereItIsNotThereIsNothing) {
 
 TEST(DeviceDriver, ListsItsCardsByNumber) {
   test::FakeTree proc;
-  proc.directory("driver/tenstorrent/10").directory("driver/tenstorrent/2").directory("driver/tenstorrent/other");
+  proc.directory("driver/tenstorrent/10")
+      .directory("driver/tenstorrent/2")
+      .directory("driver/tenstorrent/other");
   EXPECT_EQ(list_driver_devices(proc.root()), (std::vector<int>{2, 10}));
 }
 
 TEST(DeviceDriver, TellsWhichCardItIsAsFarAsItKnows) {
   test::FakeTree sys;
-  sys.file("class/tenstorrent/tenstorrent!3/tt_card_type", "n300\n").file("class/tenstorrent/tenstorrent!3/tt_serial", "0100014211703020\n");
+  sys.file("class/tenstorrent/tenstorrent!3/tt_card_type", "n300\n")
+      .file("class/tenstorrent/tenstorrent!3/tt_serial", "0100014211703020\n");
   sys.file("class/tenstorrent/tenstorrent!3/tt_asic_id", "");
   const std::optional<CardIdentity> card = read_card_identity(sys.root(), 3);
   ASSERT_TRUE(card.has_value());

@@ -11,7 +11,6 @@
 namespace memlog {
 namespace {
 
-using ::testing::HasSubstr;
 using test::kEveryLayout;
 using test::kV1;
 using test::kV1WithKernel;
@@ -20,13 +19,15 @@ using test::kV3;
 using test::kV4;
 using test::RegionBytes;
 using test::RegionLayout;
+using ::testing::HasSubstr;
 
 constexpr uint64_t kGiB = uint64_t{1} << 30U;
 
 // Never a bit pattern that a quantity could not have.
 void expect_sane(const DeviceRegion& region) {
   const auto expect_bytes = [](const DeviceMemory& memory) {
-    for (const Nullable bytes : {memory.dram_bytes, memory.l1_bytes, memory.l1_small_bytes, memory.trace_bytes, memory.cb_bytes}) {
+    for (const Nullable bytes :
+         {memory.dram_bytes, memory.l1_bytes, memory.l1_small_bytes, memory.trace_bytes, memory.cb_bytes}) {
       if (!bytes.has_value()) continue;
       EXPECT_GE(bytes.value(), 0);
       EXPECT_LE(bytes.value(), kMostDeviceBytes);
@@ -85,9 +86,11 @@ TEST_P(EveryLayout, IsReadWhole) {
 }
 
 TEST_P(EveryLayout, IsRefusedAtAnyOtherLength) {
-  const std::string bytes = RegionBytes(GetParam()).totals(kGiB).user(0, 7, kGiB).bytes() + std::string(300, '\0');
+  const std::string bytes =
+      RegionBytes(GetParam()).totals(kGiB).user(0, 7, kGiB).bytes() + std::string(300, '\0');
   for (size_t length = 0; length < bytes.size(); ++length) {
-    const bool is_whole = length == GetParam().size || (GetParam().version == 1 && (length == kV1.size || length == kV1WithKernel.size));
+    const bool is_whole = length == GetParam().size ||
+                          (GetParam().version == 1 && (length == kV1.size || length == kV1WithKernel.size));
     const Result<DeviceRegion> region = parse_device_region(std::span(bytes).first(length));
     EXPECT_EQ(region.ok(), is_whole) << length;
     if (region.ok()) expect_sane(*region);
@@ -96,7 +99,8 @@ TEST_P(EveryLayout, IsRefusedAtAnyOtherLength) {
 }
 
 TEST_P(EveryLayout, StaysSaneWhateverByteIsFlipped) {
-  std::string bytes = RegionBytes(GetParam()).totals(kGiB).chip(0, 0, false, kGiB).user(0, 7, kGiB).user(5, 8, 0).bytes();
+  std::string bytes =
+      RegionBytes(GetParam()).totals(kGiB).chip(0, 0, false, kGiB).user(0, 7, kGiB).user(5, 8, 0).bytes();
   for (size_t at = 0; at < bytes.size(); ++at) {
     const char before = bytes[at];
     for (const unsigned flip : {0x01U, 0x80U, 0xFFU}) {
@@ -120,8 +124,9 @@ TEST_P(EveryLayout, StaysSaneWhenFilledWithNoise) {
 }
 
 TEST(DeviceRegion, BeingMadeIsNotChipZero) {
-  for (const std::string& bytes : {std::string(), std::string(2, '\0'), std::string(40, '\0'), std::string(8575, '\0'),
-                                   std::string(8576, '\0'), std::string(9280, '\0')}) {
+  for (const std::string& bytes :
+       {std::string(), std::string(2, '\0'), std::string(40, '\0'), std::string(8575, '\0'),
+        std::string(8576, '\0'), std::string(9280, '\0')}) {
     const Result<DeviceRegion> region = parse_device_region(bytes);
     ASSERT_FALSE(region.ok()) << bytes.size();
     EXPECT_EQ(region.error().code, kRegionNotReady) << bytes.size();
@@ -151,11 +156,13 @@ TEST(DeviceRegion, OfAnUnknownVersionIsRefusedByItsNumber) {
     EXPECT_EQ(region.error().code, kRegionUnknown);
     EXPECT_THAT(region.error().reason, HasSubstr("version " + std::to_string(version)));
   }
-  EXPECT_EQ(parse_device_region(RegionBytes(kV3).u32(0, 0).bytes()).error().code, kRegionUnknown);  // zero, but not all
+  EXPECT_EQ(parse_device_region(RegionBytes(kV3).u32(0, 0).bytes()).error().code,
+            kRegionUnknown);  // zero, but not all
 }
 
 TEST(DeviceRegion, WrappedTotalsAreNullAndSayWhy) {
-  const Result<DeviceRegion> region = parse_device_region(RegionBytes(kV3).totals(0xFFFFFFFFFFFFF000, 42).bytes());
+  const Result<DeviceRegion> region =
+      parse_device_region(RegionBytes(kV3).totals(0xFFFFFFFFFFFFF000, 42).bytes());
   ASSERT_TRUE(region.ok());
   EXPECT_EQ(region->totals.dram_bytes, Nullable());
   EXPECT_EQ(region->totals.l1_bytes, Nullable(42));
@@ -164,13 +171,18 @@ TEST(DeviceRegion, WrappedTotalsAreNullAndSayWhy) {
 
 TEST(DeviceRegion, TotalsUpToTheBoundAreBelieved) {
   const auto bound = static_cast<uint64_t>(kMostDeviceBytes);
-  EXPECT_EQ(parse_device_region(RegionBytes(kV3).totals(bound).bytes())->totals.dram_bytes, Nullable(kMostDeviceBytes));
+  EXPECT_EQ(parse_device_region(RegionBytes(kV3).totals(bound).bytes())->totals.dram_bytes,
+            Nullable(kMostDeviceBytes));
   EXPECT_EQ(parse_device_region(RegionBytes(kV3).totals(bound + 1).bytes())->totals.dram_bytes, Nullable());
 }
 
 TEST(DeviceRegion, ChipSlotsOfVersion2AreEmptyInBothWays) {
   RegionBytes bytes(kV2);
-  bytes.chip(0, 0, false, 0).chip(1, 0, false, 0).chip(2, 0xFFFFFFFF, false, 0).chip(3, 0, true, 5).chip(4, 6, true, 0);
+  bytes.chip(0, 0, false, 0)
+      .chip(1, 0, false, 0)
+      .chip(2, 0xFFFFFFFF, false, 0)
+      .chip(3, 0, true, 5)
+      .chip(4, 6, true, 0);
   const Result<DeviceRegion> region = parse_device_region(bytes.bytes());
   ASSERT_EQ(region->chip_count, 3U);
   EXPECT_EQ(region->chips()[0].chip_id, 0);
@@ -198,8 +210,8 @@ TEST(DeviceRegion, KnowsWhenNoSlotIsFree) {
 }
 
 TEST(DeviceRegion, AbsurdTimesAndIdentitiesAreNull) {
-  const Result<DeviceRegion> region =
-      parse_device_region(RegionBytes(kV3).u64(8, UINT64_MAX).u64(32, UINT64_MAX).device_id(0x80000000).bytes());
+  const Result<DeviceRegion> region = parse_device_region(
+      RegionBytes(kV3).u64(8, UINT64_MAX).u64(32, UINT64_MAX).device_id(0x80000000).bytes());
   EXPECT_EQ(region->last_update_ns, Nullable());
   EXPECT_EQ(region->asic_id, Nullable());
   EXPECT_EQ(region->device_id, Nullable());
@@ -209,8 +221,10 @@ TEST(RegionName, IsADecimalNumberInItsFrame) {
   EXPECT_EQ(parse_region_name("tt_device_141176416515936_memory"), 141176416515936U);
   EXPECT_EQ(parse_region_name("tt_device_0_memory"), 0U);
   EXPECT_EQ(parse_region_name("tt_device_18446744073709551615_memory"), UINT64_MAX);
-  for (const char* name : {"tt_device_7_util", "tt_device__memory", "tt_device_7_memory2", "tt_device_0x7_memory", "tt_device_-7_memory",
-                           "tt_device_007_memory", "tt_device_18446744073709551616_memory", "x_tt_device_7_memory", "", "tt_device_memory"}) {
+  for (const char* name :
+       {"tt_device_7_util", "tt_device__memory", "tt_device_7_memory2", "tt_device_0x7_memory",
+        "tt_device_-7_memory", "tt_device_007_memory", "tt_device_18446744073709551616_memory",
+        "x_tt_device_7_memory", "", "tt_device_memory"}) {
     EXPECT_EQ(parse_region_name(name), std::nullopt) << name;
   }
 }

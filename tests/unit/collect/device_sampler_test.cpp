@@ -16,10 +16,10 @@
 namespace memlog {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using test::kV3;
 using test::RegionBytes;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 constexpr const char* kRegion7 = "tt_device_7_memory";
@@ -40,11 +40,13 @@ class DeviceSamplerOf : public ::testing::Test {
   std::vector<Seen> look() {
     std::vector<Seen> all;
     const ClockPair clocks = read_clock_pair();
-    const Status status = sampler_.sample(clocks.boot_ns, clocks.wall_ns - clocks.boot_ns, [&](const DeviceReading& reading) {
-      all.push_back({reading.number, reading.is_gone, reading.is_made_anew, reading.error_code, reading.reason,
-                     reading.region ? reading.region->totals.dram_bytes : Nullable(), reading.live_bytes, reading.ghost_bytes,
-                     reading.unknown_bytes, reading.users.size()});
-    });
+    const Status status =
+        sampler_.sample(clocks.boot_ns, clocks.wall_ns - clocks.boot_ns, [&](const DeviceReading& reading) {
+          all.push_back({reading.number, reading.is_gone, reading.is_made_anew, reading.error_code,
+                         reading.reason, reading.region ? reading.region->totals.dram_bytes : Nullable(),
+                         reading.live_bytes, reading.ghost_bytes, reading.unknown_bytes,
+                         reading.users.size()});
+        });
     EXPECT_EQ(status.ok(), expects_listing_);
     return all;
   }
@@ -67,7 +69,8 @@ class WriterOf : public DeviceSamplerOf, public ::testing::WithParamInterface<co
 INSTANTIATE_TEST_SUITE_P(Layouts, WriterOf, ::testing::Values("v1k", "v1", "v2", "v3", "v4"));
 
 TEST_P(WriterOf, IsSeenLiveThenCleanedUp) {
-  auto process = writer({"7", GetParam(), "dram", std::to_string(3 * kGiB), "say", "x", "read-line", "close", "say", "x", "read-line"});
+  auto process = writer({"7", GetParam(), "dram", std::to_string(3 * kGiB), "say", "x", "read-line", "close",
+                         "say", "x", "read-line"});
   process.line();
   Seen seen = look_at_one();
   EXPECT_EQ(seen.reason, "");
@@ -107,7 +110,10 @@ TEST_F(DeviceSamplerOf, AZombieHoldsNothingAlive) {
 }
 
 TEST_F(DeviceSamplerOf, OnlyRegionsAreLookedAt) {
-  shm_.file("tt_device_9_memory", RegionBytes(kV3)).file(kRegion7, RegionBytes(kV3)).file("tt_device_7_util", "x").file("sem.x", "");
+  shm_.file("tt_device_9_memory", RegionBytes(kV3))
+      .file(kRegion7, RegionBytes(kV3))
+      .file("tt_device_7_util", "x")
+      .file("sem.x", "");
   const std::vector<Seen> all = look();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].number, 7U);
@@ -148,10 +154,13 @@ TEST_F(DeviceSamplerOf, WhoCannotBeJudgedIsUnknown) {
   shm_.file(kRegion7, RegionBytes(kV3).totals(4 * kGiB).user(0, kDeadPid, 3 * kGiB));
   Nullable ghost;
   Nullable unknown;
-  ASSERT_TRUE(blind.sample(boot_now_ns(), 0, [&](const DeviceReading& reading) {
-    ghost = reading.ghost_bytes;
-    unknown = reading.unknown_bytes;
-  }).ok());
+  ASSERT_TRUE(blind
+                  .sample(boot_now_ns(), 0,
+                          [&](const DeviceReading& reading) {
+                            ghost = reading.ghost_bytes;
+                            unknown = reading.unknown_bytes;
+                          })
+                  .ok());
   EXPECT_EQ(unknown, Nullable(3 * kGiB));
   EXPECT_EQ(ghost, Nullable(kGiB));
 }
@@ -221,9 +230,11 @@ TEST_F(DeviceSamplerOf, NeedsNoKeptFiles) {
   process.line();
   for (int i = 0; i < 3; ++i) {
     std::vector<int64_t> live;
-    ASSERT_TRUE(frugal.sample(boot_now_ns(), wall_now_ns() - boot_now_ns(), [&](const DeviceReading& reading) {
-      live.push_back(reading.live_bytes.value_or(-1));
-    }).ok());
+    ASSERT_TRUE(
+        frugal
+            .sample(boot_now_ns(), wall_now_ns() - boot_now_ns(),
+                    [&](const DeviceReading& reading) { live.push_back(reading.live_bytes.value_or(-1)); })
+            .ok());
     EXPECT_THAT(live, ElementsAre(5, 5));
   }
 }
@@ -239,12 +250,14 @@ TEST_F(DeviceSamplerOf, MoreRegionsThanItTakesAreCounted) {
 
 // Allocations of 64 MiB come and go at kHz while totals, slots and times are written one after the other.
 TEST_F(DeviceSamplerOf, ChangesUnderWayAreNeitherGhostsNorSpikes) {
-  auto process = writer({"7", "v3", "dram", std::to_string(kGiB), "say", "x", "churn", "5000", "1500", "say", "x"});
+  auto process =
+      writer({"7", "v3", "dram", std::to_string(kGiB), "say", "x", "churn", "5000", "1500", "say", "x"});
   process.line();
   const int64_t end_ns = boot_now_ns() + kNsPerSecond;
   while (boot_now_ns() < end_ns) {
     const Seen seen = look_at_one();
-    ASSERT_TRUE(seen.dram == Nullable(kGiB) || seen.dram == Nullable(kGiB + (int64_t{64} << 20))) << seen.dram.value_or(-1);
+    ASSERT_TRUE(seen.dram == Nullable(kGiB) || seen.dram == Nullable(kGiB + (int64_t{64} << 20)))
+        << seen.dram.value_or(-1);
     ASSERT_EQ(seen.ghost, Nullable(0));
   }
 }

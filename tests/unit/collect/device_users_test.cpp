@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fake /proc, so that namespaces, names and start times are literals. Clock ticks are 10 ms, boot was at wall time 0.
+// A fake /proc, so that namespaces, names and start times are literals. Clock ticks are 10 ms, boot was at
+// wall time 0.
 #include "collect/device_users.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,8 @@ namespace {
 
 constexpr FileIdentity kRegion{0x1A, 35};  // 00:1a
 constexpr const char* kMapsRegion = "7f00-7f03 rw-s 00000000 00:1a 35    /dev/shm/tt_device_7_memory\n";
-constexpr const char* kMapsOther = "7f00-7f03 rw-s 00000000 00:1a 36    /dev/shm/tt_device_8_memory\n7f05-7f06 r--p 0 00:00 0\n";
+constexpr const char* kMapsOther =
+    "7f00-7f03 rw-s 00000000 00:1a 36    /dev/shm/tt_device_8_memory\n7f05-7f06 r--p 0 00:00 0\n";
 
 class DeviceUsersOf : public ::testing::Test {
  protected:
@@ -20,13 +22,14 @@ class DeviceUsersOf : public ::testing::Test {
     return std::to_string(pid) + " (" + name + ") " + state + " 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " +
            std::to_string(start_ticks) + " 0 0\n";
   }
-  void process(int pid, const std::string& name, int64_t start_ticks, const std::string& maps = "", char state = 'S',
-               const std::string& pids = "") {
+  void process(int pid, const std::string& name, int64_t start_ticks, const std::string& maps = "",
+               char state = 'S', const std::string& pids = "") {
     const std::string directory = std::to_string(pid);
     proc_.file(directory + "/stat", stat(pid, name, state, start_ticks));
     proc_.file(directory + "/comm", name + "\n");
     proc_.file(directory + "/maps", maps);
-    proc_.file(directory + "/status", "Name:\t" + name + "\nNSpid:\t" + (pids.empty() ? directory : pids) + "\nThreads:\t1\n");
+    proc_.file(directory + "/status",
+               "Name:\t" + name + "\nNSpid:\t" + (pids.empty() ? directory : pids) + "\nThreads:\t1\n");
   }
   void gone(int pid) { std::filesystem::remove_all(proc_.path(std::to_string(pid))); }
 
@@ -54,7 +57,9 @@ TEST_F(DeviceUsersOf, AProcessOfThatNameThatStartedInTimeIsLive) {
   EXPECT_EQ(verdict.pid, 7);
 }
 
-TEST_F(DeviceUsersOf, NoProcessIsDeadWhereEveryProcessIsSeen) { EXPECT_EQ(judge(7).state, DeviceUserState::dead); }
+TEST_F(DeviceUsersOf, NoProcessIsDeadWhereEveryProcessIsSeen) {
+  EXPECT_EQ(judge(7).state, DeviceUserState::dead);
+}
 
 TEST_F(DeviceUsersOf, NoProcessIsUnknownWhereSomeMayBeHidden) {
   sees_all_ = false;

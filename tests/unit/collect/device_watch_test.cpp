@@ -12,12 +12,12 @@
 namespace memlog {
 namespace {
 
+using test::kV3;
+using test::RegionBytes;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
-using test::kV3;
-using test::RegionBytes;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 constexpr int32_t kDeadPid = 0x3FFFFFFE;  // beyond any pid_max
@@ -25,7 +25,8 @@ constexpr int32_t kDeadPid = 0x3FFFFFFE;  // beyond any pid_max
 class DeviceWatchOf : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!reader_sees_every_process()) GTEST_SKIP() << "a dead process cannot be told from a hidden one in a pid namespace";
+    if (!reader_sees_every_process())
+      GTEST_SKIP() << "a dead process cannot be told from a hidden one in a pid namespace";
   }
   void look(int times = 1) {
     if (!watch_) {
@@ -50,7 +51,9 @@ class DeviceWatchOf : public ::testing::Test {
     }
     return found;
   }
-  void region(int number, const RegionBytes& bytes) { shm_.file("tt_device_" + std::to_string(number) + "_memory", bytes); }
+  void region(int number, const RegionBytes& bytes) {
+    shm_.file("tt_device_" + std::to_string(number) + "_memory", bytes);
+  }
   static std::string region_name(int number) { return "tt_device_" + std::to_string(number) + "_memory"; }
 
   test::FakeTree shm_;
@@ -64,7 +67,8 @@ class DeviceWatchOf : public ::testing::Test {
 TEST_F(DeviceWatchOf, NoRegionsIsOneCalmLineAndNoRows) {
   look(3);
   ASSERT_EQ(said_.size(), 1U);
-  EXPECT_THAT(said_[0], AllOf(HasSubstr("no device memory regions"), HasSubstr("TT_METAL_SHM_TRACKING_DISABLED")));
+  EXPECT_THAT(said_[0],
+              AllOf(HasSubstr("no device memory regions"), HasSubstr("TT_METAL_SHM_TRACKING_DISABLED")));
   EXPECT_THAT(records_, IsEmpty());
 }
 
@@ -72,7 +76,8 @@ TEST_F(DeviceWatchOf, AStaleRegionIsToldOnceWithTheCommandThatClearsIt) {
   region(7, RegionBytes(kV3).totals(4 * kGiB).user(0, kDeadPid, 4 * kGiB));
   look();
   ASSERT_EQ(said_.size(), 1U);
-  EXPECT_THAT(said_[0], HasSubstr("ghost 4.00 GiB of a dead process 1073741822 (worker) in tt_device_7_memory"));
+  EXPECT_THAT(said_[0],
+              HasSubstr("ghost 4.00 GiB of a dead process 1073741822 (worker) in tt_device_7_memory"));
   EXPECT_THAT(said_[0], HasSubstr("rm " + shm_.path(region_name(7))));
   ASSERT_EQ(all<Event>().size(), 1U);
   EXPECT_EQ(all<Event>()[0].kind, EventKind::note);
@@ -161,7 +166,8 @@ TEST_F(DeviceWatchOf, AWrappedTotalIsToldOnceAndLeftOutOfTheSum) {
   region(7, RegionBytes(kV3).totals(0xFFFFFFFFFFFFF000));
   region(8, RegionBytes(kV3).totals(kGiB));
   look(3);
-  EXPECT_THAT(said_, UnorderedElementsAre(HasSubstr("wrapped (18446744073709547520)"), HasSubstr("ghost 1.00 GiB")));
+  EXPECT_THAT(said_,
+              UnorderedElementsAre(HasSubstr("wrapped (18446744073709547520)"), HasSubstr("ghost 1.00 GiB")));
   EXPECT_EQ(all<DeviceTotal>()[0].device_count, Nullable(1));
   EXPECT_EQ(all<DeviceTotal>()[0].dram_bytes, Nullable(kGiB));
 }
@@ -184,10 +190,12 @@ TEST_F(DeviceWatchOf, ALostRegionEndsWithANullAndTheSameDeviceComesBack) {
 }
 
 TEST_F(DeviceWatchOf, WhatARecordedProcessHoldsIsItsOwnRow) {
-  test::WorkloadProcess recorded({shm_.root(), "7,8", "v3", "dram", "500", "dram-on", "1", "100", "say", "x", "read-line"},
-                                 MEMLOG_DEVICE_WRITER);
+  test::WorkloadProcess recorded(
+      {shm_.root(), "7,8", "v3", "dram", "500", "dram-on", "1", "100", "say", "x", "read-line"},
+      MEMLOG_DEVICE_WRITER);
   recorded.line();
-  test::WorkloadProcess other({shm_.root(), "7", "v3", "dram", "40", "say", "x", "read-line"}, MEMLOG_DEVICE_WRITER);
+  test::WorkloadProcess other({shm_.root(), "7", "v3", "dram", "40", "say", "x", "read-line"},
+                              MEMLOG_DEVICE_WRITER);
   other.line();
   recorded_pid_ = recorded.pid();
   look();
@@ -226,23 +234,27 @@ TEST_F(DeviceWatchOf, AChipBehindAnotherHasRowsOfItsOwnWhenItChanges) {
 }
 
 TEST_F(DeviceWatchOf, DevicesOfOneWorkloadThatDifferArePointedOutOnce) {
-  test::WorkloadProcess workload({shm_.root(), "7,8,9", "v3", "dram", std::to_string(kGiB), "dram-on", "1", std::to_string(kGiB),
-                                  "say", "x", "read-line"},
+  test::WorkloadProcess workload({shm_.root(), "7,8,9", "v3", "dram", std::to_string(kGiB), "dram-on", "1",
+                                  std::to_string(kGiB), "say", "x", "read-line"},
                                  MEMLOG_DEVICE_WRITER);
   workload.line();
   look(9);
   EXPECT_THAT(said_, IsEmpty());
   look(20);
   ASSERT_EQ(said_.size(), 1U);
-  EXPECT_THAT(said_[0], AllOf(HasSubstr("3 devices"), HasSubstr("1.00 GiB in tt_device_7_memory"), HasSubstr("2.00 GiB in tt_device_8_memory")));
+  EXPECT_THAT(said_[0], AllOf(HasSubstr("3 devices"), HasSubstr("1.00 GiB in tt_device_7_memory"),
+                              HasSubstr("2.00 GiB in tt_device_8_memory")));
 }
 
 TEST_F(DeviceWatchOf, DevicesThatMoveTogetherOrBelongToOthersAreNot) {
-  test::WorkloadProcess workload({shm_.root(), "7,8", "v3", "dram", std::to_string(kGiB), "say", "x", "read-line"}, MEMLOG_DEVICE_WRITER);
+  test::WorkloadProcess workload(
+      {shm_.root(), "7,8", "v3", "dram", std::to_string(kGiB), "say", "x", "read-line"},
+      MEMLOG_DEVICE_WRITER);
   workload.line();
   look(20);
   EXPECT_THAT(said_, IsEmpty());
-  test::WorkloadProcess other({shm_.root(), "9", "v3", "dram", "5", "say", "x", "read-line"}, MEMLOG_DEVICE_WRITER);
+  test::WorkloadProcess other({shm_.root(), "9", "v3", "dram", "5", "say", "x", "read-line"},
+                              MEMLOG_DEVICE_WRITER);
   other.line();
   look(20);
   EXPECT_THAT(said_, IsEmpty());
