@@ -219,7 +219,8 @@ void add_sql(CLI::App& app, Parsed& parsed) {
 }
 
 void add_devices(CLI::App& app, Parsed& parsed) {
-  CLI::App* command = app.add_subcommand("devices", "List accelerator chips: their memory, who uses it, what is stale");
+  CLI::App* command =
+      app.add_subcommand("devices", "List accelerator chips: their memory, who uses it, what is stale");
   command->add_option("--device-dir", parsed.devices.device_dir, "Where the regions are [default: /dev/shm]")
       ->type_name("DIRECTORY");
   command->add_flag("--json", parsed.devices.json, "As JSON");

@@ -241,12 +241,16 @@ void DeviceWatch::note_ghost(Device& device, const DeviceReading& reading, Tick&
   const bool has_dead = std::any_of(reading.users.begin(), reading.users.end(), [](const DeviceUser& user) {
     return user.state == DeviceUserState::dead && user.slot.memory.dram_bytes.value_or(0) > 0;
   });
+  const bool has_other = std::any_of(reading.users.begin(), reading.users.end(), [](const DeviceUser& user) {
+    return user.state != DeviceUserState::dead;
+  });
   // Without a dead process in a slot it may be a change under way, unless it was there before us.
   if (device.has_told_ghost || (!has_dead && tick_ > 1 && device.ghost_ticks < kGhostTicks)) return;
   device.has_told_ghost = true;
   Finding& finding = tick.ghosts[dead_in_words(reading.users)];
   finding.regions.emplace_back(reading.name);
   finding.bytes += reading.ghost_bytes.value();
+  finding.is_in_use = finding.is_in_use || has_other;
 }
 
 // Devices that the same processes drive, or that only recorded processes drive, are taken for one workload's.
@@ -285,19 +289,7 @@ void DeviceWatch::end_tick(Tick& tick) {
                      "TT_METAL_SHM_TRACKING_DISABLED; they are recorded when they appear",
                      printable(options_.directory)));
   }
-  for (const auto& [whose, finding] : tick.ghosts) {
-    tell(tick, fmt::format("ghost {} of {} in {}: not counted as used. Where no process uses the device, "
-                           "this clears it: rm {}",
-                           format_bytes(finding.bytes), whose, in_words(finding.regions),
-                           fmt::join(
-                               [&] {
-                                 std::vector<std::string> paths;
-                                 for (const std::string& region : finding.regions)
-                                   paths.push_back(options_.directory + "/" + region);
-                                 return paths;
-                               }(),
-                               " ")));
-  }
+  tell_ghosts(tick);
   for (const auto& [reason, finding] : tick.unreadable) {
     tell(tick, fmt::format("device memory of {} stays unknown: {}", in_words(finding.regions), reason));
   }
@@ -305,6 +297,22 @@ void DeviceWatch::end_tick(Tick& tick) {
     has_told_left_out_ = true;
     tell(tick, fmt::format("{} device memory regions are too many and left out", sampler_.left_out_count()));
   }
+  tell_spread(tick);
+}
+
+void DeviceWatch::tell_ghosts(const Tick& tick) {
+  for (const auto& [whose, finding] : tick.ghosts) {
+    std::string what_to_do = "; end the workload that still uses it before you clear it";
+    if (!finding.is_in_use) {
+      what_to_do = ". When you have made sure that nobody uses the device, this clears it: rm";
+      for (const std::string& region : finding.regions) what_to_do += " " + options_.directory + "/" + region;
+    }
+    tell(tick, fmt::format("ghost {} of {} in {}: not counted as used{}", format_bytes(finding.bytes), whose,
+                           in_words(finding.regions), what_to_do));
+  }
+}
+
+void DeviceWatch::tell_spread(const Tick& tick) {
   const bool is_comparable = tick.busy_count >= 2 && (tick.is_one_workload || tick.is_all_recorded);
   const bool is_spread =
       is_comparable && tick.most_bytes - tick.least_bytes > tick.most_bytes / kSpreadDivisor;

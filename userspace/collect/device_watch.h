@@ -56,6 +56,7 @@ class DeviceWatch {
   struct Finding {
     std::vector<std::string> regions;
     int64_t bytes = 0;
+    bool is_in_use = false;  // one of them at least
   };
   struct Tick {
     int64_t boot_ns = 0;
@@ -86,6 +87,8 @@ class DeviceWatch {
   void note_lockstep(const DeviceReading& reading, Tick& tick);
   void add_to_total(const DeviceReading& reading, Tick& tick) const;
   void end_tick(Tick& tick);
+  void tell_ghosts(const Tick& tick);
+  void tell_spread(const Tick& tick);
   void tell(const Tick& tick, const std::string& text);
 
   Options options_;

@@ -61,7 +61,7 @@ Status DeviceRows::store(const DeviceStart& record) {
 Status DeviceRows::store(const DeviceSample& record) {
   const Nullable id = devices_.find(record.key);
   if (!id.has_value()) return Ok{};
-  const Status status = store_sample(insert_sample_, {id.value()}, record, kDeviceColumns);
+  Status status = store_sample(insert_sample_, {id.value()}, record, kDeviceColumns);
   if (!status || !record.unreadable_reason) return status;
   return set_reason_.run(id, record.time_ns, valid_utf8(*record.unreadable_reason));
 }

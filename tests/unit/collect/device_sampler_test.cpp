@@ -251,7 +251,7 @@ TEST_F(DeviceSamplerOf, MoreRegionsThanItTakesAreCounted) {
 // Allocations of 64 MiB come and go at kHz while totals, slots and times are written one after the other.
 TEST_F(DeviceSamplerOf, ChangesUnderWayAreNeitherGhostsNorSpikes) {
   auto process =
-      writer({"7", "v3", "dram", std::to_string(kGiB), "say", "x", "churn", "5000", "1500", "say", "x"});
+      writer({"7", "v3", "dram", std::to_string(kGiB), "say", "x", "churn", "100000", "1500", "say", "x"});
   process.line();
   const int64_t end_ns = boot_now_ns() + kNsPerSecond;
   while (boot_now_ns() < end_ns) {

@@ -17,6 +17,7 @@ using test::RegionBytes;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
@@ -219,6 +220,8 @@ TEST_F(DeviceWatchOf, WhatARecordedProcessHoldsIsItsOwnRow) {
   EXPECT_EQ(changes[0].dram_bytes, Nullable(500));
   ASSERT_EQ(said_.size(), 1U);
   EXPECT_THAT(said_[0], HasSubstr("of a dead process " + std::to_string(recorded.pid())));
+  EXPECT_THAT(said_[0],
+              AllOf(HasSubstr("end the workload"), Not(HasSubstr("rm "))));  // another one is inside
 }
 
 TEST_F(DeviceWatchOf, AChipBehindAnotherHasRowsOfItsOwnWhenItChanges) {

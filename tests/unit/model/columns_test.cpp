@@ -12,7 +12,8 @@ namespace memlog {
 namespace {
 
 // The column names of `table` in the schema, in order, without its keys.
-std::vector<std::string> schema_columns(const std::string& table, const std::string& in = "0001_recording.sql") {
+std::vector<std::string> schema_columns(const std::string& table,
+                                        const std::string& in = "0001_recording.sql") {
   std::ifstream file(MEMLOG_SOURCE "/schema/" + in);
   std::vector<std::string> names;
   bool inside = false;
