@@ -46,6 +46,7 @@ double median(std::vector<double> values) {
 
 std::vector<OwnedFd> open_all(pid_t pid, const std::vector<const char*>& names) {
   std::vector<OwnedFd> files;
+  files.reserve(names.size());
   for (const char* name : names) {
     files.emplace_back(open(fmt::format("/proc/{}/{}", pid, name).c_str(), O_RDONLY | O_CLOEXEC));
   }

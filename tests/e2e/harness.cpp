@@ -174,7 +174,7 @@ Child EndToEnd::trace(const std::vector<std::string>& arguments) const {
   std::vector<std::string> command = {MEMLOG_BINARY, "trace", "--db", database()};
   command.insert(command.end(), arguments.begin(), arguments.end());
   Child child = Child::start(command);
-  EXPECT_TRUE(child.wait_for_output("waiting for")) << child.finish().err;
+  EXPECT_TRUE(child.wait_for_output(" into ")) << child.finish().err;
   return child;
 }
 

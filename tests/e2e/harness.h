@@ -100,7 +100,7 @@ class EndToEnd : public testing::Test {
   std::string database() const { return dir_ / "memlog.db"; }
   // A copy of the workload program called `name`.
   std::string workload(const std::string& name) const;
-  // `memlog trace --db ... ARGUMENTS`, started and attached (it says "waiting for" when it is).
+  // `memlog trace --db ... ARGUMENTS`, started and attached (it names its database once it is).
   Child trace(const std::vector<std::string>& arguments) const;
   std::string ask(const std::string& sql) const { return query_one(database(), sql); }
   std::vector<Row> rows(const std::string& sql) const { return query(database(), sql); }

@@ -12,7 +12,7 @@ table=$(awk -F'|' '/^\| `(vmlinux|bpf|userspace\/[a-z]+)` *\|/ {
 
 # only <library header pattern> <the one place>
 only='bpf/(libbpf|bpf|btf)\.h	^userspace/collect/bpf_
-sqlite3\.h	^userspace/store/database\.(h|cpp)$
+sqlite3\.h	^userspace/store/database(_open)?\.(h|cpp)$
 CLI/	^userspace/cli/command_line\.cpp$
 cairo	^userspace/render/png
 httplib\.h	^userspace/live/'

@@ -84,8 +84,7 @@ std::string format_duration(int64_t duration_ns) {
   if (duration_ns < kNsPerMs) return fmt::format("{} µs", duration_ns / kNsPerUs);
   if (duration_ns < kNsPerSecond) return fmt::format("{} ms", duration_ns / kNsPerMs);
   const int64_t seconds = duration_ns / kNsPerSecond;
-  if (seconds < 60)
-    return fmt::format("{:.1f} s", static_cast<double>(duration_ns / (kNsPerSecond / 10)) / 10);
+  if (seconds < 60) return fmt::format("{}.{} s", seconds, duration_ns / (kNsPerSecond / 10) % 10);
   if (seconds < 3600) return fmt::format("{} min {:02} s", seconds / 60, seconds % 60);
   if (seconds < 86400) return fmt::format("{} h {:02} min", seconds / 3600, seconds / 60 % 60);
   return fmt::format("{} d {:02} h", seconds / 86400, seconds / 3600 % 24);

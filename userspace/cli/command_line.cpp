@@ -74,6 +74,16 @@ constexpr const char* kMainExamples = R"(Examples:
 `memlog COMMAND --help` tells more. Exit status: 0, 2 for bad usage, 125 where memlog itself fails, and for
 `memlog run` the command's own.)";
 
+constexpr const char* kExportExamples = R"(Examples:
+  memlog export last --csv memory.csv              the columns of memory_logger.py, byte for byte its format
+  memlog export nightly --wide --csv nightly.csv   everything that is stored of the processes; `memlog import` takes it back
+  memlog export last | head                        without --csv to stdout)";
+
+constexpr const char* kImportExamples = R"(Examples:
+  memlog import pid_memory.csv --label before      a file of memory_logger.py, of any age
+  memlog import night1.csv night2.csv              one run a file; if one cannot be read, nothing is stored
+  memlog import --lenient damaged.csv              the rows that are whole; the others are reported)";
+
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(34); }
@@ -83,6 +93,8 @@ class HelpFormatter : public CLI::Formatter {
     std::string arguments;
     if (app->get_name() == "show") arguments = " [RUN]";
     if (app->get_name() == "sql") arguments = " [QUERY]";
+    if (app->get_name() == "export") arguments = " [RUN]";
+    if (app->get_name() == "import") arguments = " FILE...";
     if (app->get_name() == "run") arguments = " -- COMMAND [ARGUMENT...]";
     return fmt::format("Usage: memlog {} [OPTIONS]{}\n", app->get_name(), arguments);
   }
@@ -136,6 +148,8 @@ struct Parsed {
   RunsOptions runs;
   ShowOptions show;
   SqlOptions sql;
+  ExportOptions export_run;
+  ImportOptions import_files;
   DevicesOptions devices;
   std::function<int()> recipe;
 };
@@ -218,6 +232,32 @@ void add_sql(CLI::App& app, Parsed& parsed) {
   command->callback([&parsed] { parsed.recipe = [&parsed] { return run_sql(parsed.sql); }; });
 }
 
+void add_export(CLI::App& app, Parsed& parsed) {
+  ExportOptions& options = parsed.export_run;
+  CLI::App* command = app.add_subcommand("export", "Write the samples of a run as CSV");
+  command->add_option("RUN", options.run, kRunHelp)->type_name("");
+  command->add_option("--csv", options.csv, "Where to: a file, or - for stdout [default: -]")
+      ->type_name("FILE");
+  command->add_flag("--wide", options.wide, "Every stored column, without loss, for memlog import");
+  command->add_flag("--spreadsheet-safe", options.spreadsheet_safe,
+                    "Put ' before text that a spreadsheet would take for a formula");
+  command->add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
+  command->footer(kExportExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_export(parsed.export_run); }; });
+}
+
+void add_import(CLI::App& app, Parsed& parsed) {
+  ImportOptions& options = parsed.import_files;
+  CLI::App* command = app.add_subcommand("import", "Store CSV files of memory_logger.py or memlog as runs");
+  command->add_option("FILE", options.files, "The files; - is stdin")->type_name("")->required();
+  command->add_option("--label,-l", options.label, "A name for the runs, for show and the like")
+      ->type_name("TEXT");
+  command->add_flag("--lenient", options.lenient, "Take the rows that are whole and report the others");
+  command->add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
+  command->footer(kImportExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_import(parsed.import_files); }; });
+}
+
 void add_devices(CLI::App& app, Parsed& parsed) {
   CLI::App* command =
       app.add_subcommand("devices", "List accelerator chips: their memory, who uses it, what is stale");
@@ -257,6 +297,7 @@ void finish_reading_options(Parsed& parsed) {
     throw FatalError({fmt::format("reading --limit '{}'", parsed.runs.limit), "it must be 0 or more", ""},
                      FatalError::kBadUsage);
   if (parsed.show.run.empty()) parsed.show.run = "last";
+  if (parsed.export_run.run.empty()) parsed.export_run.run = "last";
   const std::string& format = parsed.texts.format;
   if (format.empty()) return;
   for (const auto& [word, value] :
@@ -303,7 +344,9 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kMainExamples);
   Parsed parsed;
-  for (const auto add : {add_trace, add_run, add_runs, add_show, add_sql, add_devices}) add(app, parsed);
+  for (const auto add :
+       {add_trace, add_run, add_runs, add_show, add_sql, add_export, add_import, add_devices})
+    add(app, parsed);
   try {
     parse(app, parsed, argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -323,6 +366,7 @@ int run_command_line(int argc, char** argv) {
   finish_record_options(parsed);
   finish_reading_options(parsed);
   parsed.record.command_line = whole_command_line(argc, argv);
+  parsed.import_files.command_line = parsed.record.command_line;
   return parsed.recipe();
 }
 

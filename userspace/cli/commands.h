@@ -59,6 +59,24 @@ struct SqlOptions {
 };
 int run_sql(const SqlOptions& options);
 
+struct ExportOptions {
+  std::string database;
+  std::string run;        // id, label or "last"
+  std::string csv = "-";  // a file, or "-" for stdout
+  bool wide = false;      // every stored column, losslessly
+  bool spreadsheet_safe = false;
+};
+int run_export(const ExportOptions& options);
+
+struct ImportOptions {
+  std::string database;
+  std::vector<std::string> files;  // "-" is stdin
+  std::optional<std::string> label;
+  bool lenient = false;
+  std::string command_line;  // memlog's own, for the record
+};
+int run_import(const ImportOptions& options);
+
 struct DevicesOptions {
   std::string device_dir = "/dev/shm";
   bool json = false;

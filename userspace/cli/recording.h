@@ -17,6 +17,6 @@ struct RecordingOutcome {
 };
 
 // Records until the end. `command` is empty, or is launched once everything is attached.
-RecordingOutcome record(const RecordOptions& options, Target target);
+RecordingOutcome record(const RecordOptions& options, const Target& target);
 
 }  // namespace memlog

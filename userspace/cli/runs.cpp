@@ -18,6 +18,12 @@
 namespace memlog {
 namespace {
 
+// One odd run must not spread the table of all; --json has the whole texts.
+constexpr size_t kLongestLabel = 32;
+constexpr size_t kLongestTarget = 48;
+
+std::string short_text(const std::string& text, size_t width) { return cut_to_width(printable(text), width); }
+
 std::string runs_table(const std::vector<Run>& runs) {
   TextTable table({{"ID", Align::right},
                    {"LABEL", Align::left, 8},
@@ -28,9 +34,10 @@ std::string runs_table(const std::vector<Run>& runs) {
                    {"PEAK RSS", Align::right},
                    {"HOW IT ENDED", Align::left, 16}});
   for (const Run& run : runs) {
-    table.add_row({std::to_string(run.id), run.label.value_or("-"), run.target,
-                   format_utc(run.started_ns).substr(0, 19), format_duration(run.duration_ns()),
-                   std::to_string(run.process_count), bytes_or_dash(run.peak_rss_bytes), run_end_text(run)});
+    table.add_row({std::to_string(run.id), short_text(run.label.value_or("-"), kLongestLabel),
+                   short_text(run.target, kLongestTarget), format_utc(run.started_ns).substr(0, 19),
+                   format_duration(run.duration_ns()), std::to_string(run.process_count),
+                   bytes_or_dash(run.peak_rss_bytes), run_end_text(run)});
   }
   return table.render(stdout_columns());
 }

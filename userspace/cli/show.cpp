@@ -20,6 +20,7 @@ namespace memlog {
 namespace {
 
 constexpr size_t kMostProcesses = 60;
+constexpr size_t kLongestTarget = 60;  // in the headline; the command line below has it whole
 
 std::string plural(int64_t count, std::string_view what) {
   const bool is_one = count == 1;
@@ -48,7 +49,8 @@ std::string paragraph(const std::string& text) {
 std::string headline(const Run& run) {
   std::string text = fmt::format("Run {}", run.id);
   if (run.label) text += fmt::format(" \"{}\"", printable(*run.label));
-  text += fmt::format(": {} on {}\n", printable(run.target), printable(run.host));
+  text +=
+      fmt::format(": {} on {}\n", cut_to_width(printable(run.target), kLongestTarget), printable(run.host));
   text += fmt::format("  {} UTC, {}{}, {}\n", format_utc(run.started_ns).substr(0, 19),
                       run.state == RunState::running ? "for " : "", format_duration(run.duration_ns()),
                       printable(run_end_text(run)));

@@ -59,7 +59,7 @@ void parse_memory_pressure(std::string_view text, HostSample& sample) {
   sample.psi_full_ns = pressure_total_ns(text, "full");
 }
 
-HostSampler::HostSampler(std::string proc, std::string hugepages)
+HostSampler::HostSampler(const std::string& proc, const std::string& hugepages)
     : meminfo_(open_if_there(proc + "/meminfo")),
       vmstat_(open_if_there(proc + "/vmstat")),
       pressure_(open_if_there(proc + "/pressure/memory")) {
@@ -75,7 +75,8 @@ void HostSampler::open_pools(const std::string& hugepages) {
     if (!name.starts_with(prefix) || pools_.size() >= kPoolsKept) continue;
     const Nullable page_bytes = leading_kb_as_bytes(name.substr(prefix.size()));
     if (page_bytes.value_or(0) <= 0) continue;
-    const std::string pool = hugepages + "/" + name;
+    std::string pool = hugepages;
+    pool.append("/").append(name);
     pools_.push_back(
         {page_bytes.value(), open_if_there(pool + "/nr_hugepages"), open_if_there(pool + "/free_hugepages")});
   }

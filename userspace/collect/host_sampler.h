@@ -20,7 +20,8 @@ class HostSampler {
  public:
   // `hugepages`: the directory of hugepages-<size>kB pools. Where it has none, meminfo's counts of the
   // default size are taken.
-  explicit HostSampler(std::string proc = "/proc", std::string hugepages = "/sys/kernel/mm/hugepages");
+  explicit HostSampler(const std::string& proc = "/proc",
+                       const std::string& hugepages = "/sys/kernel/mm/hugepages");
   // Sets every field that could be read, NULL for the others; time_ns is the caller's.
   void sample(HostSample& sample);
 

@@ -49,6 +49,7 @@ Result<Launcher> Launcher::start(const std::vector<std::string>& command, const 
   if (const Status made = make_pipe(go_read, launcher.go_); !made) return made.error();
   if (const Status made = make_pipe(launcher.error_, error_write); !made) return made.error();
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   launcher.pid_ = fork();

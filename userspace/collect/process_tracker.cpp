@@ -275,6 +275,7 @@ void ProcessTracker::become_row(Tracked& tracked, SeenBy seen_by, int64_t boot_n
   if (seen_by != SeenBy::exit) {
     ProcessSampler::Options options;
     options.pss = options_.pss;
+    options.start_ticks = row.start_ticks;
     options.keep_files = kept_files_ + kFilesPerSampler <= options_.kept_file_limit;
     if (options.keep_files) kept_files_ += kFilesPerSampler;
     tracked.sampler.emplace(options_.proc, static_cast<pid_t>(row.pid), options);

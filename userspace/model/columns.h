@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measured columns of each sample table, once: the store binds them, CSV writes them and charts choose
-// from them by walking these tables. Order is the order in schema/.
+// from them by walking these tables. Order is the order in schema/. The `Rollup` tables are the columns that
+// roll-ups keep.
 #pragma once
 
 #include <array>
@@ -55,6 +56,26 @@ inline constexpr std::array<Column<CgroupSample>, 4> kCgroupColumns = {{
     {"peak_bytes", &CgroupSample::peak_bytes, Unit::bytes},
     {"limit_bytes", &CgroupSample::limit_bytes, Unit::bytes},
     {"oom_kill_count", &CgroupSample::oom_kill_count, Unit::count},
+}};
+
+inline constexpr std::array<Column<ProcessSample>, 7> kProcessRollupColumns = {{
+    {"rss_bytes", &ProcessSample::rss_bytes, Unit::bytes},
+    {"anon_bytes", &ProcessSample::anon_bytes, Unit::bytes},
+    {"file_bytes", &ProcessSample::file_bytes, Unit::bytes},
+    {"shmem_bytes", &ProcessSample::shmem_bytes, Unit::bytes},
+    {"swap_bytes", &ProcessSample::swap_bytes, Unit::bytes},
+    {"hugetlb_bytes", &ProcessSample::hugetlb_bytes, Unit::bytes},
+    {"oom_score", &ProcessSample::oom_score, Unit::count},
+}};
+
+inline constexpr std::array<Column<HostSample>, 2> kHostRollupColumns = {{
+    {"mem_available_bytes", &HostSample::mem_available_bytes, Unit::bytes},
+    {"swap_free_bytes", &HostSample::swap_free_bytes, Unit::bytes},
+}};
+
+inline constexpr std::array<Column<CgroupSample>, 2> kCgroupRollupColumns = {{
+    {"current_bytes", &CgroupSample::current_bytes, Unit::bytes},
+    {"limit_bytes", &CgroupSample::limit_bytes, Unit::bytes},
 }};
 
 inline constexpr std::array<Column<DeviceSample>, 10> kDeviceColumns = {{

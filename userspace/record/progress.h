@@ -28,11 +28,13 @@ struct ProgressNumbers {
 class Progress {
  public:
   void say(std::string line);
+  void warn(std::string line);  // shown even where the user asked for quiet
   void update(const ProgressNumbers& numbers);
   void finish();
 
   struct News {
     std::vector<std::string> lines;
+    std::vector<std::string> warnings;
     size_t dropped_lines = 0;
     ProgressNumbers numbers;
     bool is_finished = false;
@@ -42,6 +44,7 @@ class Progress {
 
  private:
   static constexpr size_t kKeptLines = 64;
+  void keep(std::vector<std::string>& where, std::string line);
   std::mutex mutex_;
   std::condition_variable wake_;
   News news_;

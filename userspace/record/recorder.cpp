@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "base/clock.h"
@@ -128,11 +129,12 @@ std::string Recorder::run() {
   use_short_slice(kReaderSliceNs);
   while (end_reason_.empty()) {
     epoll_event ready[8];
-    const int count = epoll_wait(epoll_.get(), ready, 8, -1);
+    const int count = epoll_wait(epoll_.get(), ready, 8, remaining_ms());
     if (count < 0 && errno != EINTR) return fmt::format("epoll failed: {}", strerror(errno));
     drain_events();
     if (const std::optional<Ticker::Tick> due = ticker_->take()) tick(*due);
     take_signals();
+    if (remaining_ms() == 0 && end_reason_.empty()) end_reason_ = "the duration has passed";
     for (int i = 0; i < count; ++i) {
       if (launcher_ != nullptr && ready[i].data.fd == launcher_->poll_fd()) reap_launched();
     }
@@ -147,6 +149,13 @@ std::string Recorder::run() {
   on_record(ClockReading{clocks.boot_ns, clocks.wall_ns});
   update_progress();
   return end_reason_;
+}
+
+// Until the duration has passed, rounded up; -1: there is none.
+int Recorder::remaining_ms() const {
+  if (!options_.duration_ns) return -1;
+  const int64_t remaining_ns = *options_.duration_ns - (boot_now_ns() - began_boot_ns_);
+  return static_cast<int>(std::clamp<int64_t>((remaining_ns + kNsPerMs - 1) / kNsPerMs, 0, INT_MAX));
 }
 
 void Recorder::drain_events() {
@@ -176,9 +185,6 @@ void Recorder::tick(const Ticker::Tick& tick) {
   tracker_.sample_all(boot_now_ns());
   if (surroundings_budget_.is_due(tick.boot_ns)) sample_surroundings(boot_now_ns());
   if (tick.boot_ns - last_loss_check_ns_ >= kLossCheckIntervalNs) notice_loss(tick.boot_ns);
-  if (options_.duration_ns && tick.boot_ns - began_boot_ns_ >= *options_.duration_ns && end_reason_.empty()) {
-    end_reason_ = "the duration has passed";
-  }
   if (tick.boot_ns - last_progress_ns_ >= kProgressIntervalNs) update_progress();
   drain_events();
 }
@@ -214,7 +220,7 @@ void Recorder::notice_loss(int64_t boot_ns) {
   const int64_t newly_lost = lost_count - numbers_.lost_event_count;
   if (newly_lost <= 0) return;
   if (numbers_.lost_event_count == 0)
-    progress_.say("kernel events were lost: looking through /proc for what they said");
+    progress_.warn("kernel events were lost: looking through /proc for what they said");
   numbers_.lost_event_count = lost_count;
   emit_gap(GapKind::event_loss, since_ns, boot_ns, newly_lost,
            "kernel events that did not fit the ring buffer");
@@ -234,7 +240,7 @@ void Recorder::notice_clocks(int64_t boot_ns) {
     on_record(ClockReading{clocks.boot_ns, clocks.wall_ns});
     on_record(Event{options_.clock.time_ns(clocks.boot_ns), EventKind::clock_step, 0,
                     fmt::format(R"({{"step_ns":{}}})", step_ns)});
-    progress_.say(fmt::format("the wall clock was set by {}", format_duration(step_ns)));
+    progress_.warn(fmt::format("the wall clock was set by {}", format_duration(step_ns)));
   }
   last_clocks_ = clocks;
 }
@@ -257,9 +263,9 @@ void Recorder::reap_launched() {
   const Result<int> status = launcher_->wait();
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, launcher_->poll_fd(), nullptr);
   launched_status_ = status ? *status : 0;
+  if (!options_.keep && end_reason_.empty()) end_reason_ = "the command ended";
   drain_events();
   tracker_.reaped(launcher_->pid(), *launched_status_, boot_now_ns());
-  if (!options_.keep && end_reason_.empty()) end_reason_ = "the command ended";
 }
 
 void Recorder::update_progress() {

@@ -45,7 +45,7 @@ class Recorder final : private TrackerListener {
   // Records until the end; says why it ended.
   std::string run();
 
-  bool has_lost_events() const { return numbers_.lost_event_count > 0; }
+  bool has_lost_anything() const { return numbers_.lost_event_count > 0 || numbers_.lost_record_count > 0; }
   const ProgressNumbers& numbers() const { return numbers_; }
   std::optional<int> launched_status() const { return launched_status_; }
 
@@ -56,6 +56,7 @@ class Recorder final : private TrackerListener {
   void on_name_prefix_only(const std::string& comm, pid_t pid) override;
 
   Status watch(int fd);
+  int remaining_ms() const;
   void drain_events();
   void tick(const Ticker::Tick& tick);
   void sample_surroundings(int64_t boot_ns);

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,73 +10,10 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "store/database_file.h"
-#include "store/schema.h"
+#include "store/database_error.h"
 
 namespace memlog {
 namespace {
-
-constexpr int kBusyTimeoutMs = 20'000;
-constexpr size_t kHeaderBytes = 100;  // SQLite's file header
-constexpr const char* kDamagedHint =
-    "move it away together with its -wal and -shm files; a new one is made at the next recording";
-
-// The reason of a failure, in the user's words, and what memlog makes of it as an errno.
-Error explain(sqlite3* connection, std::string doing) {
-  const int code = sqlite3_extended_errcode(connection);
-  const int system_code = sqlite3_system_errno(connection);
-  const std::string message = sqlite3_errmsg(connection);
-  switch (code & 0xFF) {
-    case SQLITE_FULL:
-      return {std::move(doing), "the disk is full", "free some space on the file's disk", ENOSPC};
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return {std::move(doing), "another process holds the file locked", "", EBUSY};
-    case SQLITE_CORRUPT:
-      return {std::move(doing), "the file is damaged (" + message + ")", kDamagedHint, EIO};
-    case SQLITE_NOTADB:
-      return {std::move(doing), "not a memlog database", "", 0};
-    case SQLITE_IOERR:
-      if (system_code == ENOSPC || system_code == EDQUOT)
-        return {std::move(doing), std::strerror(system_code), "free some space on the file's disk",
-                system_code};
-      return {std::move(doing), system_code != 0 ? std::strerror(system_code) : message.c_str(), "",
-              system_code != 0 ? system_code : EIO};
-    case SQLITE_CANTOPEN:
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-      return {std::move(doing), system_code != 0 ? std::strerror(system_code) : message.c_str(), "", EACCES};
-    default:
-      return {std::move(doing), message, "", 0};
-  }
-}
-
-uint32_t big_endian(const std::array<unsigned char, kHeaderBytes>& bytes, size_t at) {
-  return static_cast<uint32_t>(bytes[at]) << 24U | static_cast<uint32_t>(bytes[at + 1]) << 16U |
-         static_cast<uint32_t>(bytes[at + 2]) << 8U | bytes[at + 3];
-}
-
-bool has_wal_content(const std::string& path) {
-  struct stat status{};
-  return stat((path + "-wal").c_str(), &status) == 0 && status.st_size > 0;
-}
-
-Error missing_error(const std::string& path) {
-  return {"opening the database " + printable(path), "there is no such file",
-          "record something first: memlog trace --name NAME; or name the file with --db", ENOENT};
-}
-
-Error newer_error(const std::string& path, int64_t version) {
-  return {"opening the database " + printable(path),
-          fmt::format("was written by a newer memlog (schema version {}; this memlog knows {})", version,
-                      newest_schema_version()),
-          "use that memlog, or another file with --db", 0};
-}
-
-Error foreign_error(const std::string& path) {
-  return {"opening the database " + printable(path),
-          "an SQLite database of another program, not a memlog database", "name another file with --db", 0};
-}
 
 // PRAGMAs that only tell. Those of the second list tell without an argument and set with one.
 constexpr std::array<std::string_view, 16> kTellingPragmas = {
@@ -127,6 +62,35 @@ int authorize_reading(void* /*unused*/, int action, const char* first, const cha
 
 }  // namespace
 
+Error explain_sqlite_error(sqlite3* connection, std::string doing) {
+  const int code = sqlite3_extended_errcode(connection);
+  const int system_code = sqlite3_system_errno(connection);
+  const std::string message = sqlite3_errmsg(connection);
+  switch (code & 0xFF) {
+    case SQLITE_FULL:
+      return {std::move(doing), "the disk is full", "free some space on the file's disk", ENOSPC};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {std::move(doing), "another process holds the file locked", "", EBUSY};
+    case SQLITE_CORRUPT:
+      return {std::move(doing), "the file is damaged (" + message + ")", kDamagedHint, EIO};
+    case SQLITE_NOTADB:
+      return {std::move(doing), "not a memlog database", "", 0};
+    case SQLITE_IOERR:
+      if (system_code == ENOSPC || system_code == EDQUOT)
+        return {std::move(doing), std::strerror(system_code), "free some space on the file's disk",
+                system_code};
+      return {std::move(doing), system_code != 0 ? std::strerror(system_code) : message.c_str(), "",
+              system_code != 0 ? system_code : EIO};
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return {std::move(doing), system_code != 0 ? std::strerror(system_code) : message.c_str(), "", EACCES};
+    default:
+      return {std::move(doing), message, "", 0};
+  }
+}
+
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 void Statement::bind(int index, Nullable value) {
@@ -167,7 +131,7 @@ Result<bool> Statement::step() {
     reset();
     return false;
   }
-  const Error error = explain(connection, "using the database");
+  const Error error = explain_sqlite_error(connection, "using the database");
   reset();
   return error;
 }
@@ -226,188 +190,10 @@ bool Statement::is_read_only() const { return sqlite3_stmt_readonly(statement_.g
 
 void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 
-Error Database::opening_error() const {
-  return explain(connection_.get(), "opening the database " + printable(path_));
-}
-
-Result<Database> Database::open(const std::string& path, Mode mode) {
-  const Result<std::string> canonical = canonical_database_path(path);
-  if (!canonical && canonical.error().code == ENOENT && mode != Mode::create) return missing_error(path);
-  if (!canonical) return canonical.error();
-  const Result<FilePresence> presence = look_at_database_file(*canonical);
-  if (!presence) return presence.error();
-  if (*presence == FilePresence::missing) {
-    if (mode != Mode::create) return missing_error(*canonical);
-    if (const Status made = make_database_file(*canonical); !made) return made.error();
-  }
-  Result<Database> database = connect(*canonical, mode);
-  if (!database) return database.error();
-  if (const Status status = database->check_header(mode); !status) return status.error();
-  if (const Status status = database->check_version(mode); !status) return status.error();
-  if (mode != Mode::read) {
-    if (const Status status = database->prepare_to_write(); !status) return status.error();
-  }
-  return database;
-}
-
-Result<Database> Database::connect(const std::string& path, Mode mode) {
-  const int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                    (mode == Mode::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
-  sqlite3* connection = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &connection, flags, "unix");
-  if (connection == nullptr)
-    return Error{"opening the database " + printable(path), "out of memory", "", ENOMEM};
-  Database database(connection, path);
-  if (code != SQLITE_OK) {
-    Error error = database.opening_error();
-    if (error.code == EACCES)
-      error.hint = "the file belongs to another user: use sudo, or another file with --db";
-    return error;
-  }
-  if (mode != Mode::read && sqlite3_db_readonly(connection, "main") == 1)
-    return Error{"opening the database " + printable(path), "the file is not writable",
-                 "use sudo, or another file with --db", EACCES};
-  sqlite3_busy_timeout(connection, kBusyTimeoutMs);
-  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  // Until the file is known to be ours, its WAL is left alone.
-  if (has_wal_content(path)) sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  return database;
-}
-
-// Looks at the file's first bytes through SQLite's own descriptor, before SQLite does anything to the file.
-// What the WAL may still change is left to check_version().
-Status Database::check_header(Mode mode) {
-  sqlite3_file* file = nullptr;
-  sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
-  if (file == nullptr || file->pMethods == nullptr) return opening_error();
-  struct stat status{};  // xFileSize calls a file of one byte empty
-  if (stat(path_.c_str(), &status) != 0)
-    return errno_error("opening the database " + printable(path_), errno);
-  const int64_t size = status.st_size;
-  if (size == 0) {
-    if (mode == Mode::read && !has_wal_content(path_))
-      return Error{"opening the database " + printable(path_),
-                   "the file is empty: nothing was recorded into it", "", 0};
-    return Ok{};
-  }
-  std::array<unsigned char, kHeaderBytes> header{};
-  const int code = file->pMethods->xRead(file, header.data(), kHeaderBytes, 0);
-  if (code == SQLITE_IOERR_SHORT_READ || std::memcmp(header.data(), "SQLite format 3", 16) != 0) {
-    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) return opening_error();
-    return Error{"opening the database " + printable(path_), "not a memlog database",
-                 "name another file with --db", 0};
-  }
-  if (Status status = check_size(size, big_endian(header, 28), header[16] << 8 | header[17]); !status)
-    return status;
-  const bool is_wal = header[18] == 2;
-  const uint32_t version = big_endian(header, 60);
-  const uint32_t application = big_endian(header, 68);
-  const bool is_undecided = application == 0 && is_wal;  // our first migration may still be in the WAL
-  if (application != kApplicationId && !is_undecided) return foreign_error(path_);
-  if (application == kApplicationId && version > static_cast<uint32_t>(newest_schema_version()))
-    return newer_error(path_, version);
-  return Ok{};
-}
-
-// SQLite reads what is missing of a last page as zeros. With content in the WAL the file may lag behind.
-Status Database::check_size(int64_t size, int64_t pages, int64_t page_size) const {
-  if (page_size == 1) page_size = 65536;  // as the format writes it
-  if (has_wal_content(path_) || page_size < 512) return Ok{};
-  if (size % page_size == 0 && size >= pages * page_size) return Ok{};
-  return Error{"opening the database " + printable(path_), "the file is damaged (it was cut short)",
-               kDamagedHint, EIO};
-}
-
-Status Database::check_version(Mode mode) {
-  const Result<Nullable> version = integer("PRAGMA user_version");
-  const Result<Nullable> application = version ? integer("PRAGMA application_id") : version;
-  const Result<Nullable> tables = application ? integer("SELECT count(*) FROM sqlite_schema") : application;
-  if (!tables) {
-    Error error = opening_error();
-    if (error.code == EACCES)
-      error.hint =
-          "reading a live recording needs write access to its directory: use sudo, or copy the file together "
-          "with its -wal file";
-    return error;
-  }
-  const bool is_blank =
-      application->value_or(0) == 0 && version->value_or(0) == 0 && tables->value_or(0) == 0;
-  if (!is_blank && *application != Nullable(kApplicationId)) return foreign_error(path_);
-  if (version->value_or(0) > newest_schema_version()) return newer_error(path_, version->value());
-  if (mode == Mode::read) {
-    if (is_blank)
-      return Error{"opening the database " + printable(path_),
-                   "the file is empty: nothing was recorded into it", "", 0};
-    if (version->value_or(0) < newest_schema_version())
-      return Error{"opening the database " + printable(path_),
-                   fmt::format("was written by an older memlog (schema version {}; this memlog reads {})",
-                               version->value_or(0), newest_schema_version()),
-                   "open it once as a user who may write it: it is then brought up to date", kOlderSchema};
-  }
-  sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, mode == Mode::read ? 1 : 0, nullptr);
-  return execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;");
-}
-
-Status Database::prepare_to_write() {
-  if (Status status = use_wal(); !status) return status;
-  if (Status status = execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
-                              "PRAGMA journal_size_limit = 8388608; PRAGMA wal_autocheckpoint = 1000;");
-      !status)
-    return status;
-  return migrate();
-}
-
-Status Database::use_wal() {
-  // Leaving the rollback journal needs the file for itself, and SQLite does not wait for that: another maker
-  // of the same new file may be at it.
-  for (int tries = 0;; ++tries) {
-    std::string mode;
-    const Status status =
-        each("PRAGMA journal_mode = WAL", {}, [&](const Statement& row) { mode = row.text_or(0); });
-    if (status && mode == "wal") return Ok{};
-    if (status)
-      return Error{"opening the database " + printable(path_),
-                   "its file system cannot do write-ahead logging", "name a file on a local disk with --db",
-                   0};
-    if (status.error().code != EBUSY || tries == kBusyTimeoutMs / 10) {
-      Error error = opening_error();
-      if (error.code == EACCES) {
-        error.reason = "its directory is not writable";
-        error.hint = "use sudo, or another file with --db";
-      }
-      return error;
-    }
-    usleep(10'000);
-  }
-}
-
-Status Database::migrate() {
-  for (const Migration& migration : migrations()) {
-    const auto failed = [&](const Error& error) {
-      return Error{"bringing the database " + printable(path_) + " up to " + std::string(migration.name),
-                   error.reason, error.hint, error.code};
-    };
-    const Result<Nullable> current = integer("PRAGMA user_version");
-    if (!current) return failed(current.error());
-    if (current->value_or(0) >= migration.version) continue;
-    Result<Transaction> transaction = Transaction::begin(*this);
-    if (!transaction) return failed(transaction.error());
-    const Result<Nullable> again = integer("PRAGMA user_version");  // another process may have been faster
-    if (!again) return failed(again.error());
-    if (again->value_or(0) >= migration.version) continue;
-    Status status = execute(std::string(migration.sql));
-    if (status)
-      status = execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId,
-                                   migration.version));
-    if (status) status = transaction->commit();
-    if (!status) return failed(status.error());
-  }
-  return Ok{};
-}
-
 Status Database::execute(const std::string& sql) {
   const int code = sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) return explain(connection_.get(), "using the database " + printable(path_));
+  if (code != SQLITE_OK)
+    return explain_sqlite_error(connection_.get(), "using the database " + printable(path_));
   return Ok{};
 }
 
@@ -423,7 +209,7 @@ Result<Database::Prepared> Database::prepare_first(std::string_view sql) {
       return only_questions_error();
     return prepared;
   }
-  Error error = explain(connection_.get(), "reading the query");
+  Error error = explain_sqlite_error(connection_.get(), "reading the query");
   if (code == SQLITE_AUTH) {
     return only_questions_error();
   } else if (const int offset = sqlite3_error_offset(connection_.get());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Database: one SQLite connection to a memlog file, its statements and transactions. The only user of
-// sqlite3.h, and the only place for PRAGMAs.
+// Database: one SQLite connection to a memlog file, its statements and transactions. database.cpp and
+// database_open.cpp are the only users of sqlite3.h and the only place for PRAGMAs.
 //
 // Every connection: busy_timeout (nobody sees "locked" for a commit's length), cell_size_check,
 // trusted_schema off, defensive, no extensions, no memory mapping (a truncated file is an error, not a
@@ -99,6 +99,10 @@ class Database {
   // One clear line for a file that is missing, a directory, a link, no database, another program's, newer
   // than this memlog (both versions named; not a byte is written), damaged, unwritable or locked.
   static Result<Database> open(const std::string& path, Mode mode);
+
+  // An empty database of the newest schema that only this connection has and that ends with it: in memory,
+  // and beyond that in a nameless temporary file.
+  static Result<Database> open_private();
 
   const std::string& path() const { return path_; }
 

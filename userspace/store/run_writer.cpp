@@ -9,6 +9,7 @@
 #include "store/database.h"
 #include "store/device_rows.h"
 #include "store/repair.h"
+#include "store/rollup.h"
 #include "store/row_ids.h"
 #include "store/sample_rows.h"
 
@@ -164,6 +165,9 @@ class SqliteRunWriter final : public RunWriter {
   int64_t run_id_ = 0;
   RowIds processes_;
   RowIds cgroups_;
+  RollupWriter process_rollups_;
+  RollupWriter host_rollups_;
+  RollupWriter cgroup_rollups_;
   DeviceRows devices_;
   // Of the batch under way.
   std::unordered_map<int64_t, SampleTotals> totals_;
@@ -175,6 +179,13 @@ Status SqliteRunWriter::start(const RunStart& run) {
   Result<Sql> sql = prepare_all(database_);
   if (!sql) return sql.error();
   sql_ = *std::move(sql);
+  for (const auto& [writer, table] : {std::pair{&process_rollups_, process_rollup_table()},
+                                      {&host_rollups_, host_rollup_table()},
+                                      {&cgroup_rollups_, cgroup_rollup_table()}}) {
+    Result<RollupWriter> prepared = RollupWriter::prepare(database_, table);
+    if (!prepared) return prepared.error();
+    *writer = *std::move(prepared);
+  }
   Result<Statement> insert = database_.prepare(kInsertRun);
   if (!insert) return insert.error();
   const Status status = insert->run(
@@ -200,6 +211,13 @@ Status SqliteRunWriter::write(std::span<const Record> records) {
     processes_.roll_back();
     cgroups_.roll_back();
     devices_.roll_back();
+  }
+  for (RollupWriter* rollups : {&process_rollups_, &host_rollups_, &cgroup_rollups_}) {
+    if (status) {
+      rollups->commit();
+    } else {
+      rollups->roll_back();
+    }
   }
   return status;
 }
@@ -261,6 +279,7 @@ Status SqliteRunWriter::store(const ProcessEnd& record) {
   const Nullable id = processes_.find(record.key);
   if (!id.has_value()) return Ok{};
   processes_.mark_ended(record.key);
+  process_rollups_.mark_ended(id.value());
   batch_peak_bytes_ = max_known(batch_peak_bytes_, record.peak_rss_bytes);
   return sql_.end_process.run(id, record.time_ns, word(record.reason), record.exit_status, record.exit_signal,
                               record.core_dumped, record.peak_rss_bytes,
@@ -275,11 +294,13 @@ Status SqliteRunWriter::store(const ProcessSample& record) {
   // The kernel's high-water mark lags behind the resident set until something is unmapped.
   totals.peak_bytes = max_known(totals.peak_bytes, max_known(record.rss_bytes, record.hwm_bytes));
   batch_peak_bytes_ = max_known(batch_peak_bytes_, totals.peak_bytes);
-  return store_sample(sql_.insert_process_sample, id.value(), record, kProcessColumns);
+  const Status status = store_sample(sql_.insert_process_sample, id.value(), record, kProcessColumns);
+  return status ? process_rollups_.add(id.value(), record, kProcessRollupColumns) : status;
 }
 
 Status SqliteRunWriter::store(const HostSample& record) {
-  return store_sample(sql_.insert_host_sample, run_id_, record, kHostColumns);
+  const Status status = store_sample(sql_.insert_host_sample, run_id_, record, kHostColumns);
+  return status ? host_rollups_.add(run_id_, record, kHostRollupColumns) : status;
 }
 
 Status SqliteRunWriter::store(const CgroupStart& record) {
@@ -299,7 +320,8 @@ Status SqliteRunWriter::store(const CgroupStart& record) {
 Status SqliteRunWriter::store(const CgroupSample& record) {
   const Nullable id = cgroups_.find(record.key);
   if (!id.has_value()) return Ok{};
-  return store_sample(sql_.insert_cgroup_sample, id.value(), record, kCgroupColumns);
+  const Status status = store_sample(sql_.insert_cgroup_sample, id.value(), record, kCgroupColumns);
+  return status ? cgroup_rollups_.add(id.value(), record, kCgroupRollupColumns) : status;
 }
 
 Status SqliteRunWriter::store(const Event& record) {
@@ -328,7 +350,13 @@ Status SqliteRunWriter::store(const ClockReading& record) {
 }
 
 Status SqliteRunWriter::end(const RunEnd& end) {
-  const Status status = sql_.end_run.run(run_id_, end.time_ns, valid_utf8(end.reason));
+  Result<Transaction> transaction = Transaction::begin(database_);
+  if (!transaction) return transaction.error();
+  for (RollupWriter* rollups : {&process_rollups_, &host_rollups_, &cgroup_rollups_}) {
+    if (const Status status = rollups->rebuild_disordered(); !status) return status;
+  }
+  Status status = sql_.end_run.run(run_id_, end.time_ns, valid_utf8(end.reason));
+  if (status) status = transaction->commit();
   if (status) database_.checkpoint();
   return status;
 }

@@ -132,7 +132,8 @@ TEST(CgroupPathFromId, WalksWhereHandlesDoNotWork) {
 }
 
 TEST(RealCgroups, AreFoundByIdPathAndProcess) {
-  MEMLOG_NEEDS_CGROUP_V1(mount);
+  MEMLOG_NEEDS_CGROUP_V1();
+  const CgroupMount& mount = *found_mount;
   MemoryCgroup outer(mount, "/memlog-unit-find-" + std::to_string(getpid()));
   if (!outer.is_made()) GTEST_SKIP() << "cannot make a memory cgroup here";
   MemoryCgroup inner(mount, outer.path() + "/in ner");

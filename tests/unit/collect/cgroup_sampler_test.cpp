@@ -139,7 +139,8 @@ TEST(CgroupSampler, TextThatIsNoNumberIsUnknown) {
 }
 
 TEST(RealCgroup, ShowsUsePeakAndTheTightestLimit) {
-  MEMLOG_NEEDS_CGROUP_V1(mount);
+  MEMLOG_NEEDS_CGROUP_V1();
+  const CgroupMount& mount = *found_mount;
   MemoryCgroup outer(mount, "/memlog-unit-sample-" + std::to_string(getpid()));
   if (!outer.is_made()) GTEST_SKIP() << "cannot make a memory cgroup here";
   MemoryCgroup inner(mount, outer.path() + "/inner");
@@ -170,7 +171,8 @@ TEST(RealCgroup, ShowsUsePeakAndTheTightestLimit) {
 }
 
 TEST(RealCgroup, CountsItsOomKills) {
-  MEMLOG_NEEDS_CGROUP_V1(mount);
+  MEMLOG_NEEDS_CGROUP_V1();
+  const CgroupMount& mount = *found_mount;
   MemoryCgroup cgroup(mount, "/memlog-unit-oom-" + std::to_string(getpid()));
   if (!cgroup.is_made()) GTEST_SKIP() << "cannot make a memory cgroup here";
   cgroup.limit("16M");
@@ -185,7 +187,8 @@ TEST(RealCgroup, CountsItsOomKills) {
 }
 
 TEST(RealCgroup, ARemovedCgroupIsGoneAlsoWhereItsPathIsTakenAgain) {
-  MEMLOG_NEEDS_CGROUP_V1(mount);
+  MEMLOG_NEEDS_CGROUP_V1();
+  const CgroupMount& mount = *found_mount;
   MemoryCgroup cgroup(mount, "/memlog-unit-gone-" + std::to_string(getpid()));
   if (!cgroup.is_made()) GTEST_SKIP() << "cannot make a memory cgroup here";
   CgroupSampler sampler(mount, cgroup.path());

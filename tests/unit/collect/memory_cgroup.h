@@ -45,9 +45,8 @@ class MemoryCgroup {
 
 }  // namespace memlog::test
 
-// The mount, or a skip that says why there is none to test on.
-#define MEMLOG_NEEDS_CGROUP_V1(mount)                                                           \
+// Declares `found_mount`, or skips the test and says why.
+#define MEMLOG_NEEDS_CGROUP_V1()                                                                \
   const std::optional<CgroupMount> found_mount = read_cgroup_mount("/proc");                    \
   if (!found_mount || found_mount->version != 1) GTEST_SKIP() << "no v1 memory hierarchy here"; \
-  if (geteuid() != 0) GTEST_SKIP() << "needs root to make a memory cgroup";                     \
-  const CgroupMount& mount = *found_mount
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to make a memory cgroup"

@@ -21,12 +21,15 @@ namespace {
 using test::FakeTree;
 using test::WorkloadProcess;
 
-constexpr int64_t kMiB = int64_t{1024} * 1024;
+constexpr int64_t kKiB = 1024;
+constexpr int64_t kMiB = 1024 * kKiB;
 constexpr const char* kStatus =
     "Name:\tx\nVmHWM:\t 50000 kB\nVmRSS:\t 49072 kB\nRssAnon:\t 40000 kB\nRssFile:\t 9000 kB\nRssShmem:\t 72 "
     "kB\n"
     "VmData:\t 360 kB\nVmPTE:\t 48 kB\nVmSwap:\t 4 kB\nHugetlbPages:\t 2097152 kB\nThreads:\t3\n";
 constexpr const char* kStat = "7 (x) S 1 7 7 0 -1 0 112 7 3 9 250 50 1 2 20 0 3 0 500 0 0\n";
+
+std::string exec_workload(const char* step) { return std::string(step) + MEMLOG_WORKLOAD; }
 
 // The columns that are set, by name.
 std::vector<std::string> known_columns(const ProcessSample& sample) {
@@ -62,10 +65,10 @@ TEST(ProcessSampler, FillsEveryColumnFromItsFile) {
   ASSERT_EQ(sampler.sample(kNsPerSecond, sample), SampleOutcome::sampled);
   EXPECT_EQ(sample.key, 5U);
   EXPECT_EQ(sample.time_ns, 77);
-  EXPECT_EQ(sample.rss_bytes, Nullable(int64_t{49072} * 1024));
-  EXPECT_EQ(sample.hugetlb_bytes, Nullable(int64_t{2097152} * 1024));
-  EXPECT_EQ(sample.hwm_bytes, Nullable(int64_t{50000} * 1024));
-  EXPECT_EQ(sample.page_table_bytes, Nullable(48 * 1024));
+  EXPECT_EQ(sample.rss_bytes, Nullable(49072 * kKiB));
+  EXPECT_EQ(sample.hugetlb_bytes, Nullable(2097152 * kKiB));
+  EXPECT_EQ(sample.hwm_bytes, Nullable(50000 * kKiB));
+  EXPECT_EQ(sample.page_table_bytes, Nullable(48 * kKiB));
   EXPECT_EQ(sample.threads, Nullable(3));
   EXPECT_EQ(sample.minor_faults, Nullable(112));
   EXPECT_EQ(sample.major_faults, Nullable(3));
@@ -106,7 +109,7 @@ TEST(ProcessSampler, PssIsReadOnlyWhereAskedForAndBacksOff) {
   ProcessSampler sampler(proc.root(), 7, {.pss = true});
   ProcessSample sample;
   ASSERT_EQ(sampler.sample(kNsPerSecond, sample), SampleOutcome::sampled);
-  EXPECT_EQ(sample.pss_bytes, Nullable(5 * 1024));
+  EXPECT_EQ(sample.pss_bytes, Nullable(5 * kKiB));
   ASSERT_EQ(sampler.sample(kNsPerSecond + 1, sample), SampleOutcome::sampled);
   EXPECT_FALSE(sample.pss_bytes.has_value());
   ProcessSampler plain(proc.root(), 7, {});
@@ -120,7 +123,7 @@ TEST(ProcessSampler, AStatusLongerThanTheBufferIsReadWhole) {
   ProcessSampler sampler(proc.root(), 7, {});
   ProcessSample sample;
   ASSERT_EQ(sampler.sample(kNsPerSecond, sample), SampleOutcome::sampled);
-  EXPECT_EQ(sample.rss_bytes, Nullable(int64_t{49072} * 1024));
+  EXPECT_EQ(sample.rss_bytes, Nullable(49072 * kKiB));
 }
 
 TEST(ProcessSampler, AMissingFileLeavesItsColumnUnknown) {
@@ -285,7 +288,7 @@ TEST_P(ProcessSamplerOnReal, ADeadLeaderIsReadThroughALiveThread) {
 }
 
 TEST_P(ProcessSamplerOnReal, ALeaderThatComesBackByExecIsReadAgain) {
-  WorkloadProcess process({"grow=32M", "leader-exit", "print=ready", "read-line", "exec=" MEMLOG_WORKLOAD,
+  WorkloadProcess process({"grow=32M", "leader-exit", "print=ready", "read-line", exec_workload("exec="),
                            "grow=8M", "print=new-image", "pause"});
   ASSERT_EQ(process.line(), "ready");
   ProcessSampler sampler = sampler_for(process.pid());
@@ -299,7 +302,7 @@ TEST_P(ProcessSamplerOnReal, ALeaderThatComesBackByExecIsReadAgain) {
 }
 
 TEST_P(ProcessSamplerOnReal, AnExecKeepsTheProcess) {
-  WorkloadProcess process({"threads=1", "print=ready", "read-line", "exec-thread=" MEMLOG_WORKLOAD, "grow=8M",
+  WorkloadProcess process({"threads=1", "print=ready", "read-line", exec_workload("exec-thread="), "grow=8M",
                            "print=new-image", "pause"});
   ASSERT_EQ(process.line(), "ready");
   ProcessSampler sampler = sampler_for(process.pid());
@@ -334,7 +337,7 @@ TEST(ProcessSampler, PssOfARealProcessSplitsWhatItShares) {
 
 TEST(ProcessSampler, PssFollowsTheProcessThroughAnExec) {
   WorkloadProcess process(
-      {"print=ready", "read-line", "exec=" MEMLOG_WORKLOAD, "grow=8M", "print=new-image", "pause"});
+      {"print=ready", "read-line", exec_workload("exec="), "grow=8M", "print=new-image", "pause"});
   ASSERT_EQ(process.line(), "ready");
   ProcessSampler sampler("/proc", process.pid(), {.pss = true});
   ProcessSample sample;

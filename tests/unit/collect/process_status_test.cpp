@@ -10,6 +10,7 @@
 namespace memlog {
 namespace {
 
+constexpr int64_t kKiB = 1024;
 constexpr const char* kStatus =
     "Name:\tVmRSS: 7 kB\n"
     "State:\tS (sleeping)\n"
@@ -28,20 +29,20 @@ constexpr const char* kStatus =
 
 TEST(ParseStatus, TakesEachLine) {
   const StatusFields fields = parse_status(kStatus);
-  EXPECT_EQ(fields.hwm_bytes, Nullable(50000 * 1024));
-  EXPECT_EQ(fields.anon_bytes, Nullable(40000 * 1024));
-  EXPECT_EQ(fields.file_bytes, Nullable(9000 * 1024));
-  EXPECT_EQ(fields.shmem_bytes, Nullable(72 * 1024));
-  EXPECT_EQ(fields.data_bytes, Nullable(360 * 1024));
-  EXPECT_EQ(fields.page_table_bytes, Nullable(48 * 1024));
-  EXPECT_EQ(fields.swap_bytes, Nullable(4 * 1024));
+  EXPECT_EQ(fields.hwm_bytes, Nullable(50000 * kKiB));
+  EXPECT_EQ(fields.anon_bytes, Nullable(40000 * kKiB));
+  EXPECT_EQ(fields.file_bytes, Nullable(9000 * kKiB));
+  EXPECT_EQ(fields.shmem_bytes, Nullable(72 * kKiB));
+  EXPECT_EQ(fields.data_bytes, Nullable(360 * kKiB));
+  EXPECT_EQ(fields.page_table_bytes, Nullable(48 * kKiB));
+  EXPECT_EQ(fields.swap_bytes, Nullable(4 * kKiB));
   EXPECT_EQ(fields.threads, Nullable(3));
 }
 
 TEST(ParseStatus, HugePagesAreNotInTheRss) {
   const StatusFields fields = parse_status(kStatus);
-  EXPECT_EQ(fields.rss_bytes, Nullable(int64_t{49072} * 1024));
-  EXPECT_EQ(fields.hugetlb_bytes, Nullable(int64_t{2097152} * 1024));
+  EXPECT_EQ(fields.rss_bytes, Nullable(49072 * kKiB));
+  EXPECT_EQ(fields.hugetlb_bytes, Nullable(2097152 * kKiB));
 }
 
 TEST(ParseStatus, HoldsMoreThan32Bits) {
@@ -74,7 +75,7 @@ TEST(ParseStatus, ACutTextGivesWholeValuesOrNone) {
   for (size_t length = 0; length < whole.size(); ++length) {
     const StatusFields fields = parse_status(std::string_view(whole).substr(0, length));
     const bool is_there = length >= whole.find("50000 kB\n") + 9;
-    EXPECT_EQ(fields.hwm_bytes, is_there ? Nullable(50000 * 1024) : Nullable()) << length;
+    EXPECT_EQ(fields.hwm_bytes, is_there ? Nullable(50000 * kKiB) : Nullable()) << length;
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tracker fed with events of a literal world. Its /proc is empty, as it is for processes that are gone before they
-// can be read: what a row holds here comes from the events alone.
+// The tracker fed with events of a literal world. Its /proc is empty, as it is for processes that are gone
+// before they can be read: what a row holds here comes from the events alone.
 #include "collect/process_tracker.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built program's command line: what it refuses and how it says so.
+#include <gmock/gmock.h>
+
+#include "e2e/harness.h"
+
+namespace memlog::e2e {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Finished memlog(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), MEMLOG_BINARY);
+  return run(arguments);
+}
+
+TEST(CommandLine, HelpNamesEverySubcommandAndEachHasExamples) {
+  const Finished help = memlog({"--help"});
+  EXPECT_EQ(help.exit_status, 0);
+  EXPECT_EQ(help.err, "");
+  for (const char* command : {"trace", "run", "runs", "show", "sql"}) {
+    EXPECT_THAT(help.out, HasSubstr(std::string("\n  ") + command + " "));
+    const Finished own = memlog({command, "--help"});
+    EXPECT_EQ(own.exit_status, 0) << command;
+    EXPECT_THAT(own.out, AllOf(HasSubstr(std::string("Usage: memlog ") + command), HasSubstr("Examples:")));
+  }
+}
+
+TEST(CommandLine, VersionIsOneLine) {
+  const Finished version = memlog({"--version"});
+  EXPECT_EQ(version.exit_status, 0);
+  EXPECT_THAT(version.out, ::testing::MatchesRegex("memlog [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+struct Refusal {
+  std::vector<std::string> arguments;
+  std::string named;  // what the message must name
+};
+
+TEST(CommandLine, BadUsageIsOneLineAndAHintOnStderrAndStatusTwo) {
+  for (const Refusal& refusal :
+       std::vector<Refusal>{{{}, "command"},
+                            {{"bogus"}, "bogus"},
+                            {{"--bogus"}, "bogus"},
+                            {{"trace"}, "--name"},
+                            {{"trace", "--name"}, "--name"},
+                            {{"trace", "--name", "x", "--interval", "999us"}, "1ms"},
+                            {{"trace", "--name", "x", "--interval", "soon"}, "soon"},
+                            {{"trace", "--name", "x", "--duration", "0"}, "--duration"},
+                            {{"trace", "--pid", "abc"}, "abc"},
+                            {{"run", "make", "all"}, "make"},
+                            {{"run"}, "--"},
+                            {{"run", "--"}, "--"},
+                            {{"runs", "--limit", "-1"}, "-1"},
+                            {{"runs", "extra"}, "extra"},
+                            {{"sql", "--format", "xml", "SELECT 1"}, "xml"}}) {
+    const Finished finished = memlog(refusal.arguments);
+    EXPECT_EQ(finished.exit_status, 2) << refusal.named << finished.err;
+    EXPECT_EQ(finished.out, "") << refusal.named;
+    EXPECT_THAT(finished.err, AllOf(::testing::StartsWith("memlog: "), HasSubstr(refusal.named)));
+    EXPECT_LE(std::count(finished.err.begin(), finished.err.end(), '\n'), 2) << finished.err;
+  }
+}
+
+TEST(CommandLine, WordsAfterTheDashesAreTheCommandsOwn) {
+  const TempDir directory;
+  const Finished finished = memlog({"run", "--no-bpf", "--quiet", "--db", directory / "m.db", "--", "sh",
+                                    "-c", "echo $0 $1 $2; exit 7", "--help", "--", "x"});
+  EXPECT_EQ(finished.exit_status, 7) << finished.err;
+  EXPECT_EQ(finished.out, "--help -- x\n");
+}
+
+TEST(CommandLine, AMissingDatabaseIsNamedWithAHint) {
+  const TempDir directory;
+  for (const char* command : {"runs", "show", "sql"}) {
+    const Finished finished = memlog({command, "--db", directory / "none.db"});
+    EXPECT_EQ(finished.exit_status, 125) << command;
+    EXPECT_THAT(finished.err, AllOf(HasSubstr("none.db"), HasSubstr("no such file"), HasSubstr("hint:")));
+  }
+}
+
+}  // namespace
+}  // namespace memlog::e2e

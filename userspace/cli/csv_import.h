@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CSV file as a run: for `import`, and in a private database for pictures of files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/timeline.h"
+#include "query/timeline.h"
+#include "store/database.h"
+
+namespace memlog {
+
+struct CsvImportOptions {
+  std::optional<std::string> label;
+  bool is_lenient = false;
+  std::string command_line;
+};
+
+struct CsvImport {
+  int64_t run_id = 0;
+  int64_t sample_count = 0;
+  int64_t process_count = 0;
+  int64_t bad_count = 0;              // lines left out (lenient only)
+  std::vector<std::string> problems;  // of the first of them
+  std::vector<std::string> notes;     // what else the user must know
+};
+
+// Stores the file as one run inside the caller's transaction. The error names file, line, column and value;
+// the caller then does not commit.
+Result<CsvImport> import_csv(Database& database, const std::string& path, const CsvImportOptions& options);
+
+// What a picture of the file shows, without any database of the user's. `is_lenient` as in import.
+Result<Timeline> timeline_from_csv(const std::string& path, const TimelineRequest& request,
+                                   bool is_lenient = false);
+
+}  // namespace memlog
