@@ -58,6 +58,14 @@ constexpr const char* kSqlExamples = R"(Examples:
 One question at a time; nothing is ever changed. Without --format the answer is a table on a terminal, else CSV
 (RFC 4180 quoting, lines end with \n, NULL is an empty field). A query that SQLite refuses exits with status 2.)";
 
+constexpr const char* kDevicesExamples = R"(Examples:
+  memlog devices
+  memlog devices --json | jq '.regions[] | select(.ghost_bytes > 0) | .region'
+  sudo memlog devices --device-dir /proc/4711/root/dev/shm     those of a container
+
+Each tt-metal workload keeps its chips' memory in the files tt_device_<number>_memory. A workload that was killed leaves its
+bytes behind there (a ghost): memlog says which command clears them and never removes anything itself.)";
+
 constexpr const char* kMainExamples = R"(Examples:
   sudo memlog trace --name worker                  record, until the last worker ends
   memlog show last                                 what happened
@@ -142,6 +150,7 @@ struct Parsed {
   SqlOptions sql;
   ExportOptions export_run;
   ImportOptions import_files;
+  DevicesOptions devices;
   std::function<int()> recipe;
 };
 
@@ -249,6 +258,16 @@ void add_import(CLI::App& app, Parsed& parsed) {
   command->callback([&parsed] { parsed.recipe = [&parsed] { return run_import(parsed.import_files); }; });
 }
 
+void add_devices(CLI::App& app, Parsed& parsed) {
+  CLI::App* command =
+      app.add_subcommand("devices", "List accelerator chips: their memory, who uses it, what is stale");
+  command->add_option("--device-dir", parsed.devices.device_dir, "Where the regions are [default: /dev/shm]")
+      ->type_name("DIRECTORY");
+  command->add_flag("--json", parsed.devices.json, "As JSON");
+  command->footer(kDevicesExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_devices(parsed.devices); }; });
+}
+
 // From what was typed to what it means.
 void finish_record_options(Parsed& parsed) {
   RecordOptions& options = parsed.record;
@@ -325,7 +344,8 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kMainExamples);
   Parsed parsed;
-  for (const auto add : {add_trace, add_run, add_runs, add_show, add_sql, add_export, add_import})
+  for (const auto add :
+       {add_trace, add_run, add_runs, add_show, add_sql, add_export, add_import, add_devices})
     add(app, parsed);
   try {
     parse(app, parsed, argc, argv);

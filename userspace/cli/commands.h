@@ -77,6 +77,12 @@ struct ImportOptions {
 };
 int run_import(const ImportOptions& options);
 
+struct DevicesOptions {
+  std::string device_dir = "/dev/shm";
+  bool json = false;
+};
+int run_devices(const DevicesOptions& options);
+
 // Parses `argv` and runs the subcommand. Usage errors exit 2.
 int run_command_line(int argc, char** argv);
 

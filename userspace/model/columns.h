@@ -78,4 +78,43 @@ inline constexpr std::array<Column<CgroupSample>, 2> kCgroupRollupColumns = {{
     {"limit_bytes", &CgroupSample::limit_bytes, Unit::bytes},
 }};
 
+inline constexpr std::array<Column<DeviceSample>, 10> kDeviceColumns = {{
+    {"dram_bytes", &DeviceSample::dram_bytes, Unit::bytes},
+    {"l1_bytes", &DeviceSample::l1_bytes, Unit::bytes},
+    {"l1_small_bytes", &DeviceSample::l1_small_bytes, Unit::bytes},
+    {"trace_bytes", &DeviceSample::trace_bytes, Unit::bytes},
+    {"cb_bytes", &DeviceSample::cb_bytes, Unit::bytes},
+    {"live_bytes", &DeviceSample::live_bytes, Unit::bytes},
+    {"ghost_bytes", &DeviceSample::ghost_bytes, Unit::bytes},
+    {"unknown_bytes", &DeviceSample::unknown_bytes, Unit::bytes},
+    {"user_count", &DeviceSample::user_count, Unit::count},
+    {"last_update_ns", &DeviceSample::last_update_ns, Unit::ns},
+}};
+
+inline constexpr std::array<Column<DeviceChipSample>, 6> kDeviceChipColumns = {{
+    {"is_remote", &DeviceChipSample::is_remote, Unit::count},
+    {"dram_bytes", &DeviceChipSample::dram_bytes, Unit::bytes},
+    {"l1_bytes", &DeviceChipSample::l1_bytes, Unit::bytes},
+    {"l1_small_bytes", &DeviceChipSample::l1_small_bytes, Unit::bytes},
+    {"trace_bytes", &DeviceChipSample::trace_bytes, Unit::bytes},
+    {"cb_bytes", &DeviceChipSample::cb_bytes, Unit::bytes},
+}};
+
+inline constexpr std::array<Column<DeviceProcessSample>, 5> kDeviceProcessColumns = {{
+    {"dram_bytes", &DeviceProcessSample::dram_bytes, Unit::bytes},
+    {"l1_bytes", &DeviceProcessSample::l1_bytes, Unit::bytes},
+    {"l1_small_bytes", &DeviceProcessSample::l1_small_bytes, Unit::bytes},
+    {"trace_bytes", &DeviceProcessSample::trace_bytes, Unit::bytes},
+    {"cb_bytes", &DeviceProcessSample::cb_bytes, Unit::bytes},
+}};
+
+inline constexpr std::array<Column<DeviceTotal>, 6> kDeviceTotalColumns = {{
+    {"device_count", &DeviceTotal::device_count, Unit::count},
+    {"dram_bytes", &DeviceTotal::dram_bytes, Unit::bytes},
+    {"dram_min_bytes", &DeviceTotal::dram_min_bytes, Unit::bytes},
+    {"dram_max_bytes", &DeviceTotal::dram_max_bytes, Unit::bytes},
+    {"live_bytes", &DeviceTotal::live_bytes, Unit::bytes},
+    {"ghost_bytes", &DeviceTotal::ghost_bytes, Unit::bytes},
+}};
+
 }  // namespace memlog

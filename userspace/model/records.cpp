@@ -123,4 +123,18 @@ const char* word(OomConstraint value) {
   return "";
 }
 
+const char* word(DeviceUserState value) {
+  switch (value) {
+    case DeviceUserState::live:
+      return "live";
+    case DeviceUserState::dead:
+      return "dead";
+    case DeviceUserState::unknown:
+      return "unknown";
+    case DeviceUserState::left:
+      return "left";
+  }
+  return "";
+}
+
 }  // namespace memlog

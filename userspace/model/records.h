@@ -18,6 +18,7 @@ namespace memlog {
 
 using ProcessKey = uint32_t;  // 0 = no process
 using CgroupKey = uint32_t;   // 0 = no cgroup
+using DeviceKey = uint32_t;
 
 // Lays boot-clock time on the calendar. The offset is fixed when the run starts, so that a stepped wall clock
 // never bends the axis; the steps themselves are ClockReading records.
@@ -41,6 +42,7 @@ enum class GapKind : uint8_t {
   unreadable
 };
 enum class OomConstraint : uint8_t { unknown, global, memcg, cpuset, mempolicy };
+enum class DeviceUserState : uint8_t { live, dead, unknown, left };
 
 // The words that the tables store; "" for PeakSource::none and OomConstraint::unknown, which are NULL there.
 const char* word(SeenBy value);
@@ -50,6 +52,7 @@ const char* word(RunState value);
 const char* word(EventKind value);
 const char* word(GapKind value);
 const char* word(OomConstraint value);
+const char* word(DeviceUserState value);
 
 // The run's row as it is made; the store fills id, state and end.
 struct RunStart {
@@ -213,7 +216,83 @@ struct ClockReading {
   int64_t wall_ns = 0;
 };
 
+// A device memory region: an accelerator chip. Handed in again, with the same key, when it has become readable or was
+// made anew: the later facts then stand.
+struct DeviceStart {
+  DeviceKey key = 0;
+  int64_t first_seen_ns = 0;
+  std::string region;  // the file's name
+  Nullable layout_version;
+  Nullable board_serial;
+  Nullable asic_id;
+  Nullable device_id;
+  Nullable is_remote;  // 0 or 1: reached through another chip
+};
+
+struct DeviceSample {
+  DeviceKey key = 0;
+  int64_t time_ns = 0;
+  Nullable dram_bytes;  // the region's own totals
+  Nullable l1_bytes;
+  Nullable l1_small_bytes;
+  Nullable trace_bytes;
+  Nullable cb_bytes;
+  Nullable live_bytes;     // DRAM of live processes
+  Nullable ghost_bytes;    // DRAM left behind by dead ones
+  Nullable unknown_bytes;  // DRAM of processes that cannot be judged
+  Nullable user_count;     // processes that hold a slot, dead ones included
+  Nullable last_update_ns;
+  std::optional<std::string> unreadable_reason;  // why something above is NULL
+};
+
+// A region's own statistics of one chip behind it; handed in when they have changed.
+struct DeviceChipSample {
+  DeviceKey key = 0;
+  int64_t chip_id = 0;
+  int64_t time_ns = 0;
+  Nullable is_remote;
+  Nullable dram_bytes;
+  Nullable l1_bytes;
+  Nullable l1_small_bytes;
+  Nullable trace_bytes;
+  Nullable cb_bytes;
+};
+
+// What one recorded process holds on one device.
+struct DeviceProcessSample {
+  DeviceKey key = 0;
+  ProcessKey process_key = 0;
+  int64_t time_ns = 0;
+  Nullable dram_bytes;
+  Nullable l1_bytes;
+  Nullable l1_small_bytes;
+  Nullable trace_bytes;
+  Nullable cb_bytes;
+};
+
+// A process takes a slot of a device, is found to be live, dead or not to be judged, or leaves its slot.
+struct DeviceUserChange {
+  DeviceKey key = 0;
+  int64_t time_ns = 0;
+  int64_t pid = 0;  // as it calls itself, in its own pid namespace
+  std::string name;
+  DeviceUserState state = DeviceUserState::unknown;
+  Nullable dram_bytes;  // at that time
+};
+
+// All readable devices together, at one tick.
+struct DeviceTotal {
+  int64_t time_ns = 0;
+  Nullable device_count;  // those with a DRAM total; the others are NULL where there is none
+  Nullable dram_bytes;    // sum, smallest and largest of the regions' own totals
+  Nullable dram_min_bytes;
+  Nullable dram_max_bytes;
+  Nullable live_bytes;  // NULL where it is for any of them
+  Nullable ghost_bytes;
+};
+
 using Record = std::variant<ProcessStart, ProcessImage, ProcessEnd, ProcessSample, HostSample, CgroupStart,
-                            CgroupSample, Event, OomKill, Gap, ClockReading>;
+                            CgroupSample, Event, OomKill, Gap, ClockReading, DeviceStart, DeviceSample,
+                            DeviceChipSample, DeviceProcessSample, DeviceUserChange, DeviceTotal>;
 
 }  // namespace memlog

@@ -6,7 +6,9 @@ namespace {
 
 bool is_sample(const Record& record) {
   return std::holds_alternative<ProcessSample>(record) || std::holds_alternative<HostSample>(record) ||
-         std::holds_alternative<CgroupSample>(record);
+         std::holds_alternative<CgroupSample>(record) || std::holds_alternative<DeviceSample>(record) ||
+         std::holds_alternative<DeviceChipSample>(record) ||
+         std::holds_alternative<DeviceProcessSample>(record) || std::holds_alternative<DeviceTotal>(record);
 }
 
 }  // namespace

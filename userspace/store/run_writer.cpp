@@ -7,9 +7,11 @@
 #include "base/text.h"
 #include "model/columns.h"
 #include "store/database.h"
+#include "store/device_rows.h"
 #include "store/repair.h"
 #include "store/rollup.h"
 #include "store/row_ids.h"
+#include "store/sample_rows.h"
 
 namespace memlog {
 namespace {
@@ -24,19 +26,6 @@ OptionalText clean(const OptionalText& text) {
 OptionalText word_or_null(const char* word) {
   if (*word == '\0') return std::nullopt;
   return word;
-}
-
-// "INSERT OR REPLACE INTO <table> (<key>, time_ns, <columns>) VALUES (?, ?, ...)": of two samples of one
-// instant the later wins.
-template <typename Columns>
-std::string insert_sample_sql(const std::string& table, const std::string& key, const Columns& columns) {
-  std::string names = key + ", time_ns";
-  std::string marks = "?, ?";
-  for (const auto& column : columns) {
-    names += std::string(", ") + column.name;
-    marks += ", ?";
-  }
-  return "INSERT OR REPLACE INTO " + table + " (" + names + ") VALUES (" + marks + ")";
 }
 
 struct Sql {
@@ -159,11 +148,17 @@ class SqliteRunWriter final : public RunWriter {
   Status store(const OomKill& record);
   Status store(const Gap& record);
   Status store(const ClockReading& record);
+  Status store(const DeviceStart& record) { return devices_.store(record); }
+  Status store(const DeviceSample& record) { return devices_.store(record); }
+  Status store(const DeviceChipSample& record) { return devices_.store(record); }
+  Status store(const DeviceProcessSample& record) {
+    return devices_.store(record, processes_.find(record.process_key));
+  }
+  Status store(const DeviceUserChange& record) { return devices_.store(record); }
+  Status store(const DeviceTotal& record) { return devices_.store(record); }
   Status store_all(std::span<const Record> records);
   Status store_totals();
   Status store_late_parents();
-  template <typename Sample, typename Columns>
-  static Status store_sample(Statement& statement, int64_t id, const Sample& record, const Columns& columns);
 
   Database database_;
   Sql sql_;
@@ -173,6 +168,7 @@ class SqliteRunWriter final : public RunWriter {
   RollupWriter process_rollups_;
   RollupWriter host_rollups_;
   RollupWriter cgroup_rollups_;
+  DeviceRows devices_;
   // Of the batch under way.
   std::unordered_map<int64_t, SampleTotals> totals_;
   std::vector<LateParent> late_parents_;
@@ -196,8 +192,9 @@ Status SqliteRunWriter::start(const RunStart& run) {
       clean(run.label), valid_utf8(run.host), run.boot_id, valid_utf8(run.kernel), valid_utf8(run.command),
       valid_utf8(run.target), run.interval_ns, run.started_ns, run.event_source, run.uid, run.page_size_bytes,
       run.cpu_count, MEMLOG_VERSION, run.recorder_pid, run.recorder_start_ticks, run.recorder_pid_ns);
-  if (status) run_id_ = database_.last_insert_id();
-  return status;
+  if (!status) return status;
+  run_id_ = database_.last_insert_id();
+  return devices_.prepare(database_, run_id_);
 }
 
 Status SqliteRunWriter::write(std::span<const Record> records) {
@@ -209,9 +206,11 @@ Status SqliteRunWriter::write(std::span<const Record> records) {
   if (status) {
     processes_.commit();
     cgroups_.commit();
+    devices_.commit();
   } else {
     processes_.roll_back();
     cgroups_.roll_back();
+    devices_.roll_back();
   }
   for (RollupWriter* rollups : {&process_rollups_, &host_rollups_, &cgroup_rollups_}) {
     if (status) {
@@ -285,16 +284,6 @@ Status SqliteRunWriter::store(const ProcessEnd& record) {
   return sql_.end_process.run(id, record.time_ns, word(record.reason), record.exit_status, record.exit_signal,
                               record.core_dumped, record.peak_rss_bytes,
                               word_or_null(word(record.peak_source)));
-}
-
-template <typename Sample, typename Columns>
-Status SqliteRunWriter::store_sample(Statement& statement, int64_t id, const Sample& record,
-                                     const Columns& columns) {
-  statement.bind(1, id);
-  statement.bind(2, record.time_ns);
-  int index = 2;
-  for (const auto& column : columns) statement.bind(++index, record.*column.field);
-  return statement.run();
 }
 
 Status SqliteRunWriter::store(const ProcessSample& record) {

@@ -12,8 +12,9 @@ namespace memlog {
 namespace {
 
 // The column names of `table` in the schema, in order, without its keys.
-std::vector<std::string> schema_columns(const std::string& table) {
-  std::ifstream file(MEMLOG_SOURCE "/schema/0001_recording.sql");
+std::vector<std::string> schema_columns(const std::string& table,
+                                        const std::string& in = "0001_recording.sql") {
+  std::ifstream file(MEMLOG_SOURCE "/schema/" + in);
   std::vector<std::string> names;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
@@ -42,6 +43,14 @@ TEST(Columns, AreThoseOfTheSchemaInItsOrder) {
   EXPECT_EQ(names_of(kProcessColumns), schema_columns("process_sample"));
   EXPECT_EQ(names_of(kHostColumns), schema_columns("host_sample"));
   EXPECT_EQ(names_of(kCgroupColumns), schema_columns("cgroup_sample"));
+  const std::string devices = "0003_device.sql";
+  std::vector<std::string> device_columns = schema_columns("device_sample", devices);
+  ASSERT_EQ(device_columns.back(), "unreadable_reason");  // the one text among the numbers
+  device_columns.pop_back();
+  EXPECT_EQ(names_of(kDeviceColumns), device_columns);
+  EXPECT_EQ(names_of(kDeviceChipColumns), schema_columns("device_chip_sample", devices));
+  EXPECT_EQ(names_of(kDeviceProcessColumns), schema_columns("device_process_sample", devices));
+  EXPECT_EQ(names_of(kDeviceTotalColumns), schema_columns("device_total", devices));
 }
 
 TEST(Columns, EachNamesAFieldOfItsOwn) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memlog devices` on regions that real processes keep, live, killed and in another pid namespace.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "e2e/harness.h"
+
+namespace memlog::e2e {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Finished devices(const TempDir& shm, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> command = {MEMLOG_BINARY, "devices", "--device-dir", shm.path()};
+  command.insert(command.end(), more.begin(), more.end());
+  return run(command);
+}
+
+std::vector<std::string> writer(const TempDir& shm, const std::string& number) {
+  return {MEMLOG_DEVICE_WRITER,
+          shm.path(),
+          number,
+          "v3",
+          "dram",
+          "4294967296",
+          "say",
+          "ready",
+          "churn",
+          "1",
+          "60000"};
+}
+
+TEST(Devices, AKilledWorkloadsGhostIsShownWithTheCommandThatClearsItAndLeftAlone) {
+  const TempDir shm;
+  Child killed = Child::start(writer(shm, "7"));
+  ASSERT_TRUE(killed.wait_for_output("ready"));
+  EXPECT_THAT(devices(shm).out, AllOf(HasSubstr("(device_writer)"), Not(HasSubstr("rm "))));
+  killed.signal(SIGKILL);
+  killed.finish();
+  const Finished shown = devices(shm);
+  EXPECT_EQ(shown.exit_status, 0);
+  EXPECT_THAT(shown.out, HasSubstr("(device_writer, dead)"));
+  EXPECT_THAT(shown.out, HasSubstr("rm '" + shm.path() + "/tt_device_7_memory'"));
+  EXPECT_TRUE(std::filesystem::exists(shm / "tt_device_7_memory"));
+}
+
+TEST(Devices, AStaleRegionThatIsInUseIsNotToBeRemoved) {
+  const TempDir shm;
+  Child killed = Child::start(writer(shm, "7"));
+  ASSERT_TRUE(killed.wait_for_output("ready"));
+  Child living = Child::start(writer(shm, "7"));
+  ASSERT_TRUE(living.wait_for_output("ready"));
+  killed.signal(SIGKILL);
+  killed.finish();
+  EXPECT_THAT(devices(shm).out, AllOf(HasSubstr("in use"), Not(HasSubstr("rm "))));
+}
+
+TEST(Devices, AWorkloadInAnotherPidNamespaceIsLive) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to make a pid namespace";
+  const TempDir shm;
+  std::vector<std::string> command = {"unshare", "--pid", "--fork", "--kill-child"};
+  const std::vector<std::string> inner = writer(shm, "7");
+  command.insert(command.end(), inner.begin(), inner.end());
+  Child contained = Child::start(command);
+  ASSERT_TRUE(contained.wait_for_output("ready"));
+  const std::string json = devices(shm, {"--json"}).out;
+  EXPECT_THAT(json, AllOf(HasSubstr("\"pid\": 1,"), HasSubstr("\"state\": \"live\""),
+                          HasSubstr("\"ghost_bytes\": 0")));
+}
+
+TEST(Devices, NoneIsOneCalmLine) {
+  const TempDir shm;
+  const Finished shown = devices(shm);
+  EXPECT_EQ(shown.exit_status, 0);
+  EXPECT_THAT(shown.err, HasSubstr("no device memory regions in " + shm.path()));
+  EXPECT_THAT(devices(shm, {"--json"}).out, HasSubstr("\"regions\": []"));
+}
+
+TEST(Devices, AnUnknownLayoutIsRefusedByItsNumber) {
+  const TempDir shm;
+  std::ofstream(shm / "tt_device_7_memory", std::ios::binary)
+      << std::string("\x05\0\0\0", 4) << std::string(8572, '\0');
+  EXPECT_THAT(devices(shm).out, HasSubstr("layout version 5"));
+}
+
+}  // namespace
+}  // namespace memlog::e2e
