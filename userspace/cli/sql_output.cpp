@@ -17,6 +17,7 @@ constexpr size_t kLookAheadRows = 1000;
 
 std::vector<std::string> column_names(const Statement& statement) {
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(statement.column_count()));
   for (int i = 0; i < statement.column_count(); ++i) names.push_back(statement.column_name(i));
   return names;
 }
@@ -189,6 +190,7 @@ class TableWriter {
   }
   bool put_rule() {
     std::vector<std::string> rules;
+    rules.reserve(widths_.size());
     for (const size_t width : widths_) rules.emplace_back(width, '-');
     return put_line(rules);
   }

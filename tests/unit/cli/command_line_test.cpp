@@ -9,7 +9,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 Finished memlog(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), MEMLOG_BINARY);

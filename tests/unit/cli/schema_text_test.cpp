@@ -11,8 +11,6 @@
 namespace memlog::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 TEST(SchemaReadme, DescribesEveryTableViewAndColumnAndNoOther) {
   const TemporaryDirectory directory;
   ASSERT_TRUE(Database::open(directory / "new.db", Database::Mode::create));

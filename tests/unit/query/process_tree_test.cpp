@@ -19,6 +19,7 @@ ProcessSummary process(int64_t id, Nullable parent, Nullable peak_bytes = {}) {
 
 std::vector<std::string> drawn(const ProcessTree& tree) {
   std::vector<std::string> lines;
+  lines.reserve(tree.lines.size());
   for (const TreeLine& line : tree.lines) lines.push_back(line.branch + line.process->name);
   return lines;
 }

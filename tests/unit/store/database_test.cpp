@@ -17,7 +17,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::UnorderedElementsAre;
 
 class DatabaseTest : public ::testing::Test {
  protected:
@@ -181,7 +180,7 @@ TEST_F(DatabaseTest, ADirectoryReachedThroughALinkIsFine) {
 TEST_F(DatabaseTest, AnotherUsersFileIsRefusedWithTheCause) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   make_recorded();
-  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  ASSERT_EQ(chmod(directory_.path().c_str(), 0755), 0);
   const auto refusal_as_nobody = [&](Database::Mode mode) {
     int answer[2];
     if (pipe(answer) != 0) return std::string("no pipe");
@@ -199,7 +198,7 @@ TEST_F(DatabaseTest, AnotherUsersFileIsRefusedWithTheCause) {
     return std::string(text, length > 0 ? static_cast<size_t>(length) : 0);
   };
   EXPECT_THAT(refusal_as_nobody(Database::Mode::read), HasSubstr("Permission denied"));
-  std::filesystem::permissions(path_, std::filesystem::perms(0644));
+  ASSERT_EQ(chmod(path_.c_str(), 0644), 0);
   EXPECT_THAT(refusal_as_nobody(Database::Mode::write), HasSubstr("not writable"));
   EXPECT_THAT(refusal_as_nobody(Database::Mode::read),
               HasSubstr(path_));  // the directory is not theirs: no WAL
@@ -271,6 +270,7 @@ TEST_F(DatabaseTest, QuestionsOfEveryKindAreAnswered) {
 
 TEST_F(DatabaseTest, SeveralMakersOfOneFileAgree) {
   std::vector<std::thread> makers;
+  makers.reserve(4);
   for (int i = 0; i < 4; ++i) makers.emplace_back([&] { EXPECT_EQ(refusal(Database::Mode::create), ""); });
   for (std::thread& maker : makers) maker.join();
   EXPECT_THAT(rows_of(path_, "SELECT count(*) FROM run"), ElementsAre("0"));

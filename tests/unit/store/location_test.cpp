@@ -11,8 +11,6 @@
 namespace memlog::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 TEST(NetworkFileSystem, IsToldByItsMagic) {
   EXPECT_EQ(network_file_system(0x6969, ""), "nfs");
   EXPECT_EQ(network_file_system(0xFF534D42, ""), "cifs");

@@ -151,8 +151,7 @@ TEST_F(RunWriterTest, NamesThatAreNotUtf8AreStoredAsText) {
 
 TEST_F(RunWriterTest, AFailedWriteStoresNothingAndCanBeRepeated) {
   const auto writer = begin();
-  ProcessStart bad = literal_process(2);
-  bad.first_seen_by = static_cast<SeenBy>(99);  // the table's CHECK refuses it
+  const CgroupStart bad{1, "/box", 3};  // the table's CHECK refuses the version
   EXPECT_FALSE(writer->write(std::vector<Record>{literal_process(1), literal_sample(1, 0, 1), bad}));
   EXPECT_THAT(rows_of(path_, "SELECT count(*) FROM process"), ElementsAre("0"));
   write(*writer, {literal_process(1), literal_sample(1, 0, 1), literal_process(2)});
@@ -221,6 +220,7 @@ TEST_F(RunWriterTest, OnAFullDiskNothingStoredIsLostAndWritingGoesOnWhenThereIsS
   std::filesystem::create_directory(small);
   if (mount("memlog-test", small.c_str(), "tmpfs", 0, "size=1m") != 0)
     GTEST_SKIP() << "mounting a small tmpfs: " << strerror(errno);
+  const std::unique_ptr<const char, decltype(&umount)> mounted(small.c_str(), &umount);
   path_ = small + "/memlog.db";
   write_file(small + "/ballast", std::string(400'000, 'x'));
   {
@@ -247,7 +247,6 @@ TEST_F(RunWriterTest, OnAFullDiskNothingStoredIsLostAndWritingGoesOnWhenThereIsS
     EXPECT_THAT(rows_of(path_, "SELECT count(*) FROM process_sample"), ElementsAre(std::to_string(tick)));
     EXPECT_THAT(rows_of(path_, "PRAGMA integrity_check"), ElementsAre("ok"));
   }
-  umount(small.c_str());
 }
 
 TEST_F(RunWriterTest, EndedProcessesAreForgottenAndTheirRowsAreWhole) {
