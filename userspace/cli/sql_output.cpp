@@ -168,6 +168,8 @@ class TableWriter {
     return waiting_.size() < kLookAheadRows || align();
   }
 
+  bool has_rows() const { return is_aligned_ || !waiting_.empty(); }
+
   // Writes what waits. Called once more at the end.
   bool align() {
     if (is_aligned_) return true;
@@ -209,7 +211,7 @@ class TableWriter {
 Status write_table(Statement& statement, Output& output) {
   TableWriter table(statement, output);
   Status status = each_row(statement, [&] { return table.add_row(); });
-  table.align();
+  if (status || table.has_rows()) table.align();
   return status;
 }
 

@@ -102,6 +102,13 @@ TEST_F(SqlTest, AnErrorInTheMiddleLeavesTheJsonOpen) {
   EXPECT_FALSE(nlohmann::json::accept(answer.out)) << answer.out;
 }
 
+TEST_F(SqlTest, AnErrorBeforeTheFirstRowPrintsNoEmptyTable) {
+  const e2e::Finished answer = sql("SELECT abs(-9223372036854775808) AS v", "table");
+  EXPECT_EQ(answer.exit_status, 2);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(answer.err, HasSubstr("integer overflow"));
+}
+
 TEST_F(SqlTest, AQuestionMayComeFromStdinAndEndWithASemicolon) {
   EXPECT_EQ(shell("echo 'SELECT 1 AS a; -- done' | $M sql").out, "a\n1\n");
 }
