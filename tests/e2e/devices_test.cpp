@@ -90,5 +90,40 @@ TEST(Devices, AnUnknownLayoutIsRefusedByItsNumber) {
   EXPECT_THAT(devices(shm).out, HasSubstr("layout version 5"));
 }
 
+class DeviceRecording : public EndToEnd {};
+
+TEST_F(DeviceRecording, DeviceMemoryIsSampledOnTheTicksOfTheProcessesAndJoinedToThem) {
+  const TempDir shm;
+  Child trace = this->trace(
+      {"--name", "device_writer", "--device-dram", "--device-dir", shm.path(), "--interval", "50ms"});
+  Child workload = Child::start({MEMLOG_DEVICE_WRITER, shm.path(), "7,8", "v3", "dram", "1073741824", "say",
+                                 "ready", "churn", "100", "800", "close"});
+  EXPECT_EQ(workload.finish().exit_status, 0);
+  EXPECT_EQ(trace.finish().exit_status, 0);
+  EXPECT_EQ(ask("SELECT group_concat(region) FROM (SELECT region FROM device ORDER BY region)"),
+            "tt_device_7_memory,tt_device_8_memory");
+  EXPECT_GE(
+      std::stoi(
+          ask("SELECT count(*) FROM device_sample WHERE dram_bytes >= 1073741824 AND live_bytes = dram_bytes "
+              "AND ghost_bytes = 0")),
+      10);
+  EXPECT_GE(
+      std::stoi(ask("SELECT count(*) FROM memory WHERE dram_chip_count = 2 AND dram_total_mib >= 2048 AND "
+                    "device_dram_mib >= 2048 AND dram_min_mib = dram_max_mib")),
+      5);
+}
+
+TEST_F(DeviceRecording, WithoutAnyRegionOneCalmLineIsSaidAndTheRunGoesOn) {
+  const TempDir shm;
+  Child trace = this->trace(
+      {"--name", "e2e-nodevice", "--device-dram", "--device-dir", shm.path(), "--interval", "50ms"});
+  EXPECT_EQ(e2e::run({workload("e2e-nodevice"), "sleep=300ms"}).exit_status, 0);
+  const Finished traced = trace.finish();
+  EXPECT_EQ(traced.exit_status, 0);
+  EXPECT_EQ(ask("SELECT count(*) FROM memory WHERE dram_total_mib IS NOT NULL"), "0");
+  EXPECT_EQ(ask("SELECT count(*) FROM event WHERE kind = 'note' AND detail LIKE '%region%'"), "1")
+      << traced.err;
+}
+
 }  // namespace
 }  // namespace memlog::e2e

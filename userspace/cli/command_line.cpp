@@ -170,6 +170,12 @@ void add_record_options(CLI::App& command, Parsed& parsed) {
       ->type_name("REGEX");
   command.add_option("--cgroup", options.cgroup, "Processes in this cgroup and those below it")
       ->type_name("PATH");
+  command
+      .add_option("--device", options.devices,
+                  "Processes that have this Tenstorrent card open; may be repeated")
+      ->type_name("N")
+      ->expected(1)
+      ->take_all();
   command.add_option("--interval,-i", texts.interval, "Time between samples: 1ms or more [default: 1s]")
       ->type_name("TIME");
   command.add_option("--duration,-d", texts.duration, "End the recording after this time")->type_name("TIME");
@@ -177,6 +183,9 @@ void add_record_options(CLI::App& command, Parsed& parsed) {
       ->type_name("TEXT");
   command.add_flag("--pss", options.pss,
                    "Also measure PSS, which may hold the process up: within 1 % of the time");
+  command.add_flag("--device-dram", options.device_dram, "Also sample the memory of accelerator chips");
+  command.add_option("--device-dir", options.device_dir, "Where their regions are [default: /dev/shm]")
+      ->type_name("DIR");
   command.add_flag("--no-bpf", options.no_bpf, "Do without kernel events: look through /proc instead");
   command.add_flag("--quiet,-q", options.quiet, "Say only what went wrong");
   command.add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");

@@ -27,6 +27,9 @@ struct RecordOptions {
   std::optional<std::string> label;
   bool keep = false;
   bool pss = false;
+  bool device_dram = false;
+  std::string device_dir = "/dev/shm";
+  std::vector<int64_t> devices;  // processes that have one of these cards open
   bool quiet = false;
   bool no_bpf = false;
   std::vector<std::string> command;  // run: what to launch

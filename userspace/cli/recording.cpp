@@ -5,12 +5,14 @@
 #include <fmt/ranges.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/small_file.h"
 #include "base/talk.h"
 #include "base/text.h"
 #include "cli/recording_talk.h"
+#include "collect/device_driver.h"
 #include "collect/event_source.h"
 #include "record/recorder.h"
 #include "record/run_facts.h"
@@ -79,6 +81,7 @@ Recorder::Options recorder_options(const RecordOptions& options, const Survival&
   recording.duration_ns = options.duration_ns;
   recording.keep = options.keep;
   recording.pss = options.pss;
+  if (options.device_dram) recording.device_directory = options.device_dir;
   recording.kept_file_limit = survival.file_limit > kReservedFiles ? survival.file_limit - kReservedFiles : 0;
   return recording;
 }
@@ -112,6 +115,15 @@ Target target_from(const RecordOptions& options, bool children_by_default) {
           FatalError::kBadUsage);
     }
     target.cgroup = or_die(cgroup_path_from_argument(*mount, options.cgroup), FatalError::kBadUsage);
+  }
+  for (const int64_t device : options.devices) {
+    const std::vector<int> known = list_driver_devices("/proc");
+    if (std::find(known.begin(), known.end(), device) == known.end()) {
+      throw FatalError({fmt::format("finding card {}", device), "the Tenstorrent driver knows no such card",
+                        "see /proc/driver/tenstorrent"},
+                       FatalError::kBadUsage);
+    }
+    target.devices.push_back(static_cast<int>(device));
   }
   target.children = options.children.value_or(children_by_default);
   target.launched = fmt::format("{}", fmt::join(options.command, " "));

@@ -4,7 +4,8 @@
 namespace memlog {
 
 int run_trace(const RecordOptions& options) {
-  if (options.names.empty() && options.pids.empty() && options.match.empty() && options.cgroup.empty()) {
+  if (options.names.empty() && options.pids.empty() && options.match.empty() && options.cgroup.empty() &&
+      options.devices.empty()) {
     throw FatalError(
         {"reading the arguments", "nothing to trace is named",
          "say which processes: --name worker, --pid 123, --match 'python.*train' or --cgroup PATH"},

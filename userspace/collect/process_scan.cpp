@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "collect/device_driver.h"
 #include "collect/process_tracker.h"
 
 namespace memlog {
@@ -76,15 +77,29 @@ void ProcessTracker::scan(int64_t boot_ns) {
       refresh_by_scan(process, boot_ns);
     }
   }
+  scan_cards(boot_ns);
   if (target_.children) adopt_descendants(*pids, boot_ns);
 }
 
-void ProcessTracker::scan_cgroup(int64_t boot_ns) {
+void ProcessTracker::scan_members(int64_t boot_ns) {
+  scan_cards(boot_ns);
   if (!target_.cgroup || !options_.cgroup_mount) return;
   const Result<std::vector<pid_t>> pids = list_cgroup_pids(*options_.cgroup_mount, *target_.cgroup);
   if (!pids) return;
   for (const pid_t pid : *pids) {
     if (!processes_.contains(pid)) consider(pid, SeenBy::scan, boot_ns);
+  }
+}
+
+void ProcessTracker::scan_cards(int64_t boot_ns) {
+  for (const int card : target_.devices) {
+    const Result<std::vector<pid_t>> users = read_device_users(options_.proc, card);
+    if (!users) continue;
+    for (const pid_t pid : *users) {
+      if (processes_.contains(pid) || pid == getpid()) continue;
+      const Result<ProcessFacts> facts = read_process_facts(options_.proc, pid);
+      if (facts && !is_zombie(*facts)) attach_found(*facts, Claim::matched, SeenBy::scan, boot_ns);
+    }
   }
 }
 

@@ -414,6 +414,11 @@ void ProcessTracker::finish(int64_t boot_ns) {
   for (auto& [pid, tracked] : processes_) settle_unreadable(tracked, boot_ns);
 }
 
+ProcessKey ProcessTracker::key_of(pid_t pid) const {
+  const auto process = processes_.find(pid);
+  return process == processes_.end() ? 0 : process->second.facts.key;
+}
+
 bool ProcessTracker::is_current(const Tracked& tracked, int64_t start_boot_ns) const {
   return tracked.facts.start_ticks == Nullable(start_boot_ns / ns_per_tick_);
 }

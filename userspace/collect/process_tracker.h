@@ -64,12 +64,14 @@ class ProcessTracker {
   void scan(int64_t boot_ns);
   // Samples every recorded process once and settles what was waiting for this tick.
   void sample_all(int64_t boot_ns);
-  // Looks for targets in the target's cgroup only.
-  void scan_cgroup(int64_t boot_ns);
+  // Looks for targets in the target's cgroup, and among those who have its cards open: what no event says.
+  void scan_members(int64_t boot_ns);
   // The recording ends: what is still alive keeps end_reason "running".
   void finish(int64_t boot_ns);
 
   size_t live_count() const { return processes_.size() - newborn_count_; }
+  // The recorded process that has this pid now; 0: none.
+  ProcessKey key_of(pid_t pid) const;
   size_t newborn_count() const { return newborn_count_; }
   size_t attached_count() const { return attached_count_; }
   int64_t rss_bytes() const { return rss_bytes_; }  // sum of the last tick: counts shared pages repeatedly
@@ -111,6 +113,7 @@ class ProcessTracker {
   void forget(Processes::iterator process);
   void consider(pid_t pid, SeenBy seen_by, int64_t boot_ns);
   void attach_found(const ProcessFacts& facts, Claim claim, SeenBy seen_by, int64_t boot_ns);
+  void scan_cards(int64_t boot_ns);
   void refresh_by_scan(Processes::iterator process, int64_t boot_ns);
   void adopt_descendants(const std::vector<pid_t>& pids, int64_t boot_ns);
   void recheck_unsure(int64_t boot_ns);

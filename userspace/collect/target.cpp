@@ -71,6 +71,7 @@ std::string Target::in_words() const {
   for (const pid_t pid : pids) parts.push_back(fmt::format("pid {}", pid));
   if (match) parts.push_back(fmt::format("command line matching '{}'", printable(match->pattern())));
   if (cgroup) parts.push_back(fmt::format("cgroup {}", printable(*cgroup)));
+  for (const int device : devices) parts.push_back(fmt::format("users of card {}", device));
   return fmt::format("{}{}", fmt::join(parts, " or "), children ? " and descendants" : "");
 }
 

@@ -53,6 +53,7 @@ struct Target {
   std::vector<pid_t> pids;
   std::optional<Regex> match;
   std::optional<std::string> cgroup;  // path in the memory controller's hierarchy
+  std::vector<int> devices;           // numbers of cards: whoever has one open
   bool children = false;
   std::string launched;  // what `memlog run` launches, in words
 

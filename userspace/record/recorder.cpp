@@ -24,7 +24,7 @@ constexpr int64_t kReaderSliceNs = 100 * kNsPerUs;
 constexpr int64_t kLossCheckIntervalNs = 100 * kNsPerMs;
 constexpr int64_t kProgressIntervalNs = 100 * kNsPerMs;
 constexpr int64_t kScanIntervalNs = 250 * kNsPerMs;  // without events
-constexpr int64_t kCgroupScanIntervalNs =
+constexpr int64_t kMemberScanIntervalNs =
     kNsPerSecond;                            // processes can be moved into a cgroup, which no event says
 constexpr double kSurroundingsShare = 0.01;  // of the time, for host and cgroup samples
 constexpr double kScanShare = 0.05;          // of the time, for scans without events
@@ -80,7 +80,15 @@ Recorder::Recorder(Target target, Options options, EventSource* source, Launcher
       host_(options_.proc),
       surroundings_budget_(kSurroundingsShare),
       scan_budget_(kScanShare),
-      lateness_(options_.interval_ns) {}
+      lateness_(options_.interval_ns) {
+  if (!options_.device_directory) return;
+  DeviceWatch::Options devices;
+  devices.directory = *options_.device_directory;
+  devices.proc = options_.proc;
+  devices.clock = options_.clock;
+  devices.key_of = [this](pid_t pid) { return tracker_.key_of(pid); };
+  devices_.emplace(std::move(devices));
+}
 
 Status Recorder::watch(int fd) {
   epoll_event event{};
@@ -121,7 +129,8 @@ Status Recorder::begin() {
     if (const Status attached = tracker_.attach_launched(launcher_->pid()); !attached) return attached;
     if (const Status resumed = launcher_->resume(); !resumed) return resumed;
   }
-  if (!target_.names.empty() || target_.match || target_.cgroup || target_.children)
+  if (!target_.names.empty() || target_.match || target_.cgroup || target_.children ||
+      !target_.devices.empty())
     tracker_.scan(boot_now_ns());
   if (launcher_ != nullptr) {
     drain_events();
@@ -177,22 +186,31 @@ void Recorder::tick(const Ticker::Tick& tick) {
   if (std::optional<Gap> gap = lateness_.see(tick, options_.clock)) on_record(std::move(*gap));
   notice_clocks(tick.boot_ns);
   const int64_t scan_interval_ns =
-      source_ == nullptr ? std::min(kScanIntervalNs, options_.interval_ns) : kCgroupScanIntervalNs;
-  const bool wants_scan = source_ == nullptr || target_.cgroup.has_value();
+      source_ == nullptr ? std::min(kScanIntervalNs, options_.interval_ns) : kMemberScanIntervalNs;
+  const bool wants_scan = source_ == nullptr || target_.cgroup || !target_.devices.empty();
   if (wants_scan && tick.boot_ns - last_scan_ns_ >= scan_interval_ns && scan_budget_.is_due(tick.boot_ns)) {
     last_scan_ns_ = tick.boot_ns;
     if (source_ == nullptr) {
       tracker_.scan(tick.boot_ns);
     } else {
-      tracker_.scan_cgroup(tick.boot_ns);
+      tracker_.scan_members(tick.boot_ns);
     }
     scan_budget_.spent(tick.boot_ns, boot_now_ns() - tick.boot_ns);
   }
-  tracker_.sample_all(boot_now_ns());
+  sample_processes();
   if (surroundings_budget_.is_due(tick.boot_ns)) sample_surroundings(boot_now_ns());
   if (tick.boot_ns - last_loss_check_ns_ >= kLossCheckIntervalNs) notice_loss(tick.boot_ns);
   if (tick.boot_ns - last_progress_ns_ >= kProgressIntervalNs) update_progress();
   drain_events();
+}
+
+// Processes and the devices that they use, at one and the same time.
+void Recorder::sample_processes() {
+  const int64_t boot_ns = boot_now_ns();
+  tracker_.sample_all(boot_ns);
+  if (!devices_) return;
+  devices_->sample(boot_ns, {[this](Record record) { on_record(std::move(record)); },
+                             [this](std::string line) { progress_.say(std::move(line)); }});
 }
 
 void Recorder::sample_surroundings(int64_t boot_ns) {

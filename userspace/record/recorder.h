@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/owned_fd.h"
 #include "collect/cgroup_sampler.h"
+#include "collect/device_watch.h"
 #include "collect/host_sampler.h"
 #include "collect/launcher.h"
 #include "collect/process_tracker.h"
@@ -32,6 +33,7 @@ class Recorder final : private TrackerListener {
     std::optional<int64_t> duration_ns;
     bool keep = false;  // go on after the last process has ended
     bool pss = false;
+    std::optional<std::string> device_directory;  // accelerator memory is sampled where this is set
     size_t kept_file_limit = 256;
   };
 
@@ -59,6 +61,7 @@ class Recorder final : private TrackerListener {
   int remaining_ms() const;
   void drain_events();
   void tick(const Ticker::Tick& tick);
+  void sample_processes();
   void sample_surroundings(int64_t boot_ns);
   void notice_loss(int64_t boot_ns);
   void notice_clocks(int64_t boot_ns);
@@ -76,6 +79,7 @@ class Recorder final : private TrackerListener {
   Progress& progress_;
   ProcessTracker tracker_;
   HostSampler host_;
+  std::optional<DeviceWatch> devices_;
   std::map<CgroupKey, CgroupSampler> cgroup_samplers_;
   CgroupKey last_cgroup_key_ = 0;
   ReadBudget surroundings_budget_;

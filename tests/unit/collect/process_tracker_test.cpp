@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/clock.h"
 
@@ -297,6 +299,22 @@ TEST_F(Tracker, ACommandLineThatDoesNotMatchIsLetGo) {
   ASSERT_EQ(all<ProcessStart>().size(), 2U);
   EXPECT_EQ(all<ProcessStart>()[1].pid, 9);
   EXPECT_EQ(source_.untracked, (std::vector<pid_t>{8, 10}));
+}
+
+TEST_F(Tracker, WhoeverHasACardOpenIsATarget) {
+  const std::string self = std::to_string(getppid());
+  std::filesystem::create_directories(proc_ + "/driver/tenstorrent/3");
+  std::ofstream(proc_ + "/driver/tenstorrent/3/pids") << self << "\n" << self << "\n";
+  std::filesystem::create_directory_symlink("/proc/" + self, proc_ + "/" + self);
+  Target target;
+  target.devices = {3};
+  ProcessTracker::Options options{proc_, {}, RunClock{0}, false, 0};
+  tracker_.emplace(target, options, &source_, *this);
+  tracker_->scan_members(100);
+  tracker_->scan_members(200);
+  ASSERT_EQ(all<ProcessStart>().size(), 1U);
+  EXPECT_EQ(all<ProcessStart>()[0].pid, getppid());
+  EXPECT_EQ(tracker_->key_of(getppid()), all<ProcessStart>()[0].key);
 }
 
 }  // namespace
