@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "render/html_table.h"
+#include "render/timeline_json.h"
+#include "render/web_assets.h"
+
+namespace memlog {
+namespace {
+
+std::string colours_css(const char* selector, Theme theme) {
+  const Style& style = style_of(theme);
+  return fmt::format(
+      "{} {{ --background: {}; --plot: {}; --text: {}; --muted: {}; --grid: {}; --axis: {}; --alarm: {}; }}\n", selector,
+      css_colour(style.background), css_colour(style.plot), css_colour(style.text), css_colour(style.muted),
+      css_colour(style.grid), css_colour(style.axis), css_colour(style.alarm));
+}
+
+std::string all_colours_css(const HtmlOptions& options) {
+  const bool is_dark = options.theme == Theme::dark;
+  std::string css = colours_css(":root", is_dark ? Theme::dark : Theme::light);
+  if (!options.theme) css += "@media (prefers-color-scheme: dark) { " + colours_css(":root", Theme::dark) + "}\n";
+  css += colours_css(":root[data-theme=light]", Theme::light);
+  css += colours_css(":root[data-theme=dark]", Theme::dark);
+  return css;
+}
+
+bool ended_badly(const Timeline& timeline) {
+  return timeline.is_incomplete ||
+         std::any_of(timeline.events.begin(), timeline.events.end(),
+                     [](const TimelineEvent& event) { return event.kind == EventKind::oom_kill; });
+}
+
+std::string page_title(const Timeline& timeline) {
+  std::string title = timeline.title.empty() ? timeline.source : timeline.title;
+  if (!timeline.host.empty()) title += " on " + timeline.host;
+  return title;
+}
+
+std::string facts_html(const Timeline& timeline, const HtmlOptions& options) {
+  std::string facts = timeline.source;
+  const auto add = [&](const std::string& text) {
+    if (!text.empty()) facts += (facts.empty() ? "" : " \u00b7 ") + text;
+  };
+  if (timeline.target != timeline.title) add(timeline.target);
+  add(when_text(timeline, options.zone));
+  add(fmt::format("{} samples", timeline.sample_count));
+  if (!timeline.event_source.empty()) add("events: " + timeline.event_source);
+  return html_text(facts);
+}
+
+std::string run_html(const Timeline& timeline, size_t index, const HtmlOptions& options) {
+  std::string html = "<section>\n<h1>" + html_text(page_title(timeline)) + "</h1>\n";
+  html += "<p class=\"facts\">" + facts_html(timeline, options) + "</p>\n";
+  if (!timeline.ending.empty()) {
+    html += fmt::format("<p class=\"ending{}\">{}</p>\n", ended_badly(timeline) ? " bad" : "", html_text(timeline.ending));
+  }
+  if (!timeline.notes.empty()) {
+    html += "<ul class=\"notes\">";
+    for (const std::string& note : timeline.notes) html += "<li>" + html_text(note) + "</li>";
+    html += "</ul>\n";
+  }
+  html += fmt::format("<div class=\"chart\" id=\"chart-{}\"></div>\n<p class=\"resolution\" id=\"resolution-{}\"></p>\n",
+                      index, index);
+  html += processes_html(timeline, index, options.zone);
+  html += events_html(timeline, options.zone);
+  return html + "</section>\n";
+}
+
+std::string data_json(std::span<const Timeline> timelines, const HtmlOptions& options, const JsonBudget& budget) {
+  const int64_t begin_ns = timelines.empty() ? 0 : timelines.front().begin_ns;
+  std::string json = fmt::format(
+      "{{\"format\":1,\"theme\":\"{}\",\"align\":\"{}\",\"zone\":{{\"name\":{},\"offset_ms\":{}}},\"styles\":{{\"light\":{},"
+      "\"dark\":{}}},\"runs\":[",
+      !options.theme ? "auto" : *options.theme == Theme::dark ? "dark" : "light",
+      options.alignment == RunAlignment::start ? "start" : "clock", json_string(zone_name(begin_ns, options.zone)),
+      zone_offset_s(begin_ns, options.zone) * 1000, style_json(Theme::light), style_json(Theme::dark));
+  for (const Timeline& timeline : timelines) {
+    if (json.back() != '[') json += ',';
+    json += timeline_json(timeline, budget);
+  }
+  return json + "]}";
+}
+
+// Puts the values in the template's {{places}}. A value is never searched for places.
+std::string fill_in(std::string_view page, std::span<const std::pair<std::string_view, std::string_view>> values) {
+  std::string filled;
+  while (!page.empty()) {
+    const size_t open = page.find("{{");
+    filled += page.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const size_t close = page.find("}}", open);
+    const std::string_view name = page.substr(open + 2, close - open - 2);
+    for (const auto& [known, value] : values) {
+      if (known == name) filled += value;
+    }
+    page.remove_prefix(close + 2);
+  }
+  return filled;
+}
+
+}  // namespace
+
+std::string render_html(std::span<const Timeline> timelines, const HtmlOptions& options) {
+  const WebAssets assets = web_assets();
+  std::string runs;
+  std::string title = "memlog";
+  for (size_t index = 0; index < timelines.size(); ++index) {
+    runs += run_html(timelines[index], index, options);
+    if (index == 0) title = page_title(timelines[index]);
+  }
+  if (timelines.size() > 1) title += fmt::format(" and {} more", timelines.size() - 1);
+  const std::string colours = all_colours_css(options);
+  const std::string plotly = base64(assets.plotly_gzip);
+  const std::string hashes = fmt::format("'sha256-{}' 'sha256-{}'", base64(bytes_of_hex(assets.script_sha256)),
+                                         base64(bytes_of_hex(assets.plotly_sha256)));
+  const std::string title_html = html_text(title);
+  JsonBudget budget;
+  budget.points /= std::max<size_t>(1, timelines.size());
+  while (true) {
+    const std::string data = data_json(timelines, options, budget);
+    const std::pair<std::string_view, std::string_view> values[] = {
+        {"script_hashes", hashes}, {"title", title_html}, {"colours", colours},  {"style", assets.style},
+        {"runs", runs},            {"data", data},        {"plotly", plotly},    {"plotly_licence", assets.plotly_licence},
+        {"script", assets.script}};
+    std::string page = fill_in(assets.page, values);
+    if (page.size() <= kMostHtmlBytes || budget.points <= 64) return page;
+    budget.points = budget.points * 2 / 3;
+    budget.events = budget.events * 2 / 3;
+    budget.gaps = budget.gaps * 2 / 3;
+  }
+}
+
+std::string html_text(std::string_view text) {
+  std::string html;
+  for (const char c : valid_utf8(text)) {
+    switch (c) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      case '\'':
+        html += "&#39;";
+        break;
+      case '\0':
+        break;
+      default:
+        html += c;
+    }
+  }
+  return html;
+}
+
+std::string web_licences() {
+  const WebAssets assets = web_assets();
+  return "plotly.js (in HTML reports)\n\n" + std::string(assets.plotly_licence);
+}
+
+}  // namespace memlog
