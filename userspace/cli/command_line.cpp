@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <string_view>
+#include <tuple>
 
 #include "base/talk.h"
 #include "base/text.h"
@@ -58,6 +59,16 @@ constexpr const char* kSqlExamples = R"(Examples:
 One question at a time; nothing is ever changed. Without --format the answer is a table on a terminal, else CSV
 (RFC 4180 quoting, lines end with \n, NULL is an empty field). A query that SQLite refuses exits with status 2.)";
 
+constexpr const char* kRenderExamples = R"(Examples:
+  memlog render last                               memlog-run-7.png, or -2 and so on where that is taken
+  memlog render last --html report.html            one file with everything in it; opens without a network
+  memlog render before after --align start --png compare.png
+  memlog render 7 --since 12:30 --until 12:45 --process worker --theme dark
+  memlog render --from-csv pid_memory.csv --png memory.png
+
+--since and --until: 2026-06-05 12:30, 12:30:05, 10m (after the start) or -10m (before the end).
+--metrics: rss, swap, hugetlb, oom, dram. What was written is printed on stdout.)";
+
 constexpr const char* kMainExamples = R"(Examples:
   sudo memlog trace --name worker                  record, until the last worker ends
   memlog show last                                 what happened
@@ -84,6 +95,7 @@ class HelpFormatter : public CLI::Formatter {
     if (is_main) return "Usage: memlog COMMAND [OPTIONS]\n";
     std::string arguments;
     if (app->get_name() == "show") arguments = " [RUN]";
+    if (app->get_name() == "render") arguments = " [RUN...]";
     if (app->get_name() == "sql") arguments = " [QUERY]";
     if (app->get_name() == "export") arguments = " [RUN]";
     if (app->get_name() == "import") arguments = " FILE...";
@@ -131,6 +143,7 @@ struct Texts {
   bool children = false;
   bool no_children = false;
   std::string format;
+  std::string align;
   std::vector<std::string> unexpected;  // run: words before --
 };
 
@@ -140,6 +153,7 @@ struct Parsed {
   RunsOptions runs;
   ShowOptions show;
   SqlOptions sql;
+  RenderOptions render;
   ExportOptions export_run;
   ImportOptions import_files;
   std::function<int()> recipe;
@@ -171,6 +185,25 @@ void add_record_options(CLI::App& command, Parsed& parsed) {
   command.add_flag("--no-bpf", options.no_bpf, "Do without kernel events: look through /proc instead");
   command.add_flag("--quiet,-q", options.quiet, "Say only what went wrong");
   command.add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
+}
+
+// --png [FILE] and --html [FILE]; without FILE a default name.
+void add_file_outputs(CLI::App& command, RenderOptions& options) {
+  for (const auto& [name, help, path] :
+       {std::tuple{"--png", "Write a picture [default name: memlog-run-N.png]", &options.png},
+        std::tuple{"--html", "Write a report that opens in a browser [default name: memlog-run-N.html]", &options.html}}) {
+    std::optional<std::string>* const target = path;
+    command
+        .add_option(
+            name,
+            [target](const CLI::results_t& words) {
+              *target = words.empty() ? std::string() : words.front();
+              return true;
+            },
+            help)
+        ->type_name("[FILE]")
+        ->expected(0, 1);
+  }
 }
 
 void add_trace(CLI::App& app, Parsed& parsed) {
@@ -249,6 +282,34 @@ void add_import(CLI::App& app, Parsed& parsed) {
   command->callback([&parsed] { parsed.recipe = [&parsed] { return run_import(parsed.import_files); }; });
 }
 
+void add_render(CLI::App& app, Parsed& parsed) {
+  RenderOptions& options = parsed.render;
+  CLI::App* command = app.add_subcommand("render", "Draw runs or CSV files as a PNG or an HTML report");
+  command->add_option("RUN", options.runs, kRunHelp)->type_name("");
+  add_file_outputs(*command, options);
+  command->add_option("--from-csv", options.files, "Draw this CSV file; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--width", options.width, "In pixels [default: 1600]")->type_name("N");
+  command->add_option("--height", options.height, "In pixels [default: 1000, more for several runs]")->type_name("N");
+  command->add_option("--scale", options.scale, "Real pixels a pixel, 2 for dense screens [default: 1]")->type_name("N");
+  command->add_option("--theme", options.theme, "light or dark")->type_name("THEME");
+  command->add_option("--since", options.since, "Only from this time on")->type_name("TIME");
+  command->add_option("--until", options.until, "Only up to this time")->type_name("TIME");
+  command->add_option("--process", options.processes, "Only processes of this name or id; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--metrics", options.metrics, "What to draw, by commas")->type_name("LIST")->delimiter(',')->expected(1)->take_all();
+  command->add_option("--align", parsed.texts.align, "Several runs: on the clock, or each at its start [default: clock]")
+      ->type_name("clock|start");
+  command->add_flag("--local,!--utc", options.is_local, "Times in the local zone instead of UTC");
+  command->add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
+  command->footer(kRenderExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_render(parsed.render); }; });
+}
+
 // From what was typed to what it means.
 void finish_record_options(Parsed& parsed) {
   RecordOptions& options = parsed.record;
@@ -278,6 +339,11 @@ void finish_reading_options(Parsed& parsed) {
     throw FatalError({fmt::format("reading --limit '{}'", parsed.runs.limit), "it must be 0 or more", ""},
                      FatalError::kBadUsage);
   if (parsed.show.run.empty()) parsed.show.run = "last";
+  const std::string& align = parsed.texts.align;
+  if (!align.empty() && align != "clock" && align != "start")
+    throw FatalError({fmt::format("reading --align '{}'", printable(align)), "there are clock and start", ""},
+                     FatalError::kBadUsage);
+  parsed.render.align_start = align == "start";
   if (parsed.export_run.run.empty()) parsed.export_run.run = "last";
   const std::string& format = parsed.texts.format;
   if (format.empty()) return;
@@ -325,7 +391,7 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kMainExamples);
   Parsed parsed;
-  for (const auto add : {add_trace, add_run, add_runs, add_show, add_sql, add_export, add_import})
+  for (const auto add : {add_trace, add_run, add_runs, add_show, add_sql, add_export, add_import, add_render})
     add(app, parsed);
   try {
     parse(app, parsed, argc, argv);
