@@ -31,7 +31,8 @@ void add_event(Timeline& timeline, int64_t second, EventKind kind, int64_t proce
 std::vector<TimelineSeries> worker_series(size_t count, int64_t span_s, double most, double shift) {
   const auto rss = [=](double x) { return growing(std::fmod(x + shift, 1.0), most); };
   return {thinned_series("rss_bytes", count, span_s, rss, static_cast<int64_t>(most / 25)),
-          thinned_series("oom_score", count, span_s, [=](double x) { return 660 + rss(x) * 200 / (8 * kGiB); }, 1)};
+          thinned_series(
+              "oom_score", count, span_s, [=](double x) { return 660 + rss(x) * 200 / (8 * kGiB); }, 1)};
 }
 
 Timeline named(Timeline timeline, std::string title) {
@@ -41,7 +42,8 @@ Timeline named(Timeline timeline, std::string title) {
 
 }  // namespace
 
-TimelineSeries raw_series(std::string name, const std::vector<int64_t>& values, int64_t step_s, int64_t first_s) {
+TimelineSeries raw_series(std::string name, const std::vector<int64_t>& values, int64_t step_s,
+                          int64_t first_s) {
   TimelineSeries series;
   series.name = std::move(name);
   int64_t time_ns = kBegin + first_s * kSecond;
@@ -60,7 +62,8 @@ TimelineSeries thinned_series(std::string name, size_t count, int64_t span_s,
   for (size_t at = 0; at < count; ++at) {
     const double x = static_cast<double>(at) / static_cast<double>(count);
     const int64_t mean = std::max<int64_t>(shape(x), 0);
-    const auto away = static_cast<int64_t>(static_cast<double>(spread) * (0.5 + 0.5 * std::abs(noise(x * 3))));
+    const auto away =
+        static_cast<int64_t>(static_cast<double>(spread) * (0.5 + 0.5 * std::abs(noise(x * 3))));
     const int64_t begin = kBegin + static_cast<int64_t>(at) * span_s * kSecond;
     series.points.push_back({begin, begin + span_s * kSecond * 9 / 10, std::max<int64_t>(0, mean - away),
                              mean + away, mean, mean, false});
@@ -110,11 +113,13 @@ Timeline single_process_scene() {
   const auto shmem = [](double x) { return static_cast<int64_t>((x > 0.3 ? 400.0 : 0.0) * kMiB); };
   TimelineProcess one = process(
       1, 41327, "train.py",
-      {thinned_series("rss_bytes", kCount, 4, [&](double x) { return rss(x) + file(x) + shmem(x); }, 90 * kMiB),
+      {thinned_series(
+           "rss_bytes", kCount, 4, [&](double x) { return rss(x) + file(x) + shmem(x); }, 90 * kMiB),
        thinned_series("anon_bytes", kCount, 4, rss, 0), thinned_series("file_bytes", kCount, 4, file, 0),
        thinned_series("shmem_bytes", kCount, 4, shmem, 0),
-       thinned_series("swap_bytes", kCount, 4,
-                      [](double x) { return x > 0.7 ? static_cast<int64_t>((x - 0.7) * 900 * kMiB) : 0; }, 0),
+       thinned_series(
+           "swap_bytes", kCount, 4,
+           [](double x) { return x > 0.7 ? static_cast<int64_t>((x - 0.7) * 900 * kMiB) : 0; }, 0),
        thinned_series("oom_score", kCount, 4, [&](double x) { return 667 + rss(x) * 150 / (8 * kGiB); }, 0)});
   one.ended_ns = kBegin + 3600 * kSecond;
   one.end_reason = EndReason::exited;
@@ -123,7 +128,8 @@ Timeline single_process_scene() {
   scene.title = "nightly training";
   scene.resolution_ns = 4 * kSecond;
   scene.sample_count = 3600000;
-  scene.cgroups.push_back({"/jobs/train", {thinned_series("limit_bytes", 10, 360, [](double) { return 5 * kGiB; }, 0)}});
+  scene.cgroups.push_back(
+      {"/jobs/train", {thinned_series("limit_bytes", 10, 360, [](double) { return 5 * kGiB; }, 0)}});
   scene.host_series.push_back(
       thinned_series("mem_available_bytes", kCount, 4, [](double) { return 40 * kGiB; }, kGiB));
   add_event(scene, 0, EventKind::attach, 1, "attached to train.py (41327)");
@@ -137,7 +143,8 @@ Timeline oom_scene() {
   std::vector<TimelineProcess> processes;
   for (int64_t index = 0; index < 4; ++index) {
     const double most = (0.4 + 0.5 * static_cast<double>(index == 0)) * kGiB;
-    processes.push_back(process(index + 1, 900 + index, "worker", worker_series(600, 1, most, 0.13 * static_cast<double>(index))));
+    processes.push_back(process(index + 1, 900 + index, "worker",
+                                worker_series(600, 1, most, 0.13 * static_cast<double>(index))));
     processes.back().ended_ns = kBegin + 600 * kSecond;
   }
   processes[0].end_reason = EndReason::oom_killed;
@@ -149,10 +156,11 @@ Timeline oom_scene() {
   Timeline scene = timeline(std::move(processes), 600);
   scene.ending = "one of 4 processes was killed for memory: worker (900), limit of /jobs 1.00 GiB";
   scene.cgroups.push_back({"/jobs", {thinned_series("limit_bytes", 100, 6, [](double) { return kGiB; }, 0)}});
-  scene.host_series.push_back(
-      thinned_series("mem_available_bytes", 600, 1, [](double x) { return static_cast<int64_t>((2.2 - x) * kGiB); }, 0));
+  scene.host_series.push_back(thinned_series(
+      "mem_available_bytes", 600, 1, [](double x) { return static_cast<int64_t>((2.2 - x) * kGiB); }, 0));
   for (int64_t index = 0; index < 4; ++index) {
-    add_event(scene, index * 9, EventKind::fork, index + 1, "worker (900) forked worker (90" + std::to_string(index) + ")");
+    add_event(scene, index * 9, EventKind::fork, index + 1,
+              "worker (900) forked worker (90" + std::to_string(index) + ")");
   }
   add_event(scene, 300, EventKind::mark, 0, "second phase");
   add_event(scene, 598, EventKind::oom_kill, 1, "OOM kill: worker (900), limit of /jobs 1.00 GiB");
@@ -167,19 +175,23 @@ Timeline many_processes_scene(size_t count) {
   for (size_t index = 0; index < count; ++index) {
     const auto id = static_cast<int64_t>(index) + 1;
     const double most = 900.0 * kMiB / (1 + 0.25 * static_cast<double>(index));
-    processes.push_back(process(id, 2000 + id, "cc1plus", worker_series(400, 3, most, 0.037 * static_cast<double>(index))));
+    processes.push_back(
+        process(id, 2000 + id, "cc1plus", worker_series(400, 3, most, 0.037 * static_cast<double>(index))));
     processes.back().ended_ns = kBegin + (900 + 3 * id) % 1200 * kSecond;
     processes.back().end_reason = EndReason::exited;
     processes.back().exit_status = index % 50 == 49 ? 1 : 0;
-    add_event(scene, id * 5 % 1200, EventKind::exec, id, "cc1plus (" + std::to_string(2000 + id) + ") started");
-    add_event(scene, (900 + 3 * id) % 1200, EventKind::exit, id,
-              "cc1plus (" + std::to_string(2000 + id) + ") exited with status " + (index % 50 == 49 ? "1" : "0"));
+    add_event(scene, id * 5 % 1200, EventKind::exec, id,
+              "cc1plus (" + std::to_string(2000 + id) + ") started");
+    add_event(
+        scene, (900 + 3 * id) % 1200, EventKind::exit, id,
+        "cc1plus (" + std::to_string(2000 + id) + ") exited with status " + (index % 50 == 49 ? "1" : "0"));
   }
   scene.processes = std::move(processes);
   scene.title = "make -j8";
   scene.resolution_ns = 3 * kSecond;
-  std::stable_sort(scene.events.begin(), scene.events.end(),
-                   [](const TimelineEvent& left, const TimelineEvent& right) { return left.time_ns < right.time_ns; });
+  std::stable_sort(
+      scene.events.begin(), scene.events.end(),
+      [](const TimelineEvent& left, const TimelineEvent& right) { return left.time_ns < right.time_ns; });
   return scene;
 }
 
@@ -203,7 +215,8 @@ Timeline gap_scene() {
   rss.peak = 260 * kMiB;
   rss.peak_ns = kBegin + 60 * kSecond;
   Timeline scene = timeline({process(1, 77, "indexer", {rss})}, 70);
-  scene.gaps.push_back({kBegin + 10 * kSecond, kBegin + 60 * kSecond, GapKind::suspend, "the machine slept 50 s"});
+  scene.gaps.push_back(
+      {kBegin + 10 * kSecond, kBegin + 60 * kSecond, GapKind::suspend, "the machine slept 50 s"});
   return scene;
 }
 
@@ -212,10 +225,11 @@ Timeline device_scene() {
   scene.title = "serve";
   for (int64_t chip = 0; chip < 4; ++chip) {
     const auto dram = [chip](double x) { return growing(x, (8.0 - static_cast<double>(chip)) * kGiB); };
-    scene.devices.push_back({"chip " + std::to_string(chip),
-                             {thinned_series("dram_bytes", 900, 4, dram, 300 * kMiB)}});
+    scene.devices.push_back(
+        {"chip " + std::to_string(chip), {thinned_series("dram_bytes", 900, 4, dram, 300 * kMiB)}});
   }
-  scene.devices[1].series.push_back(thinned_series("ghost_bytes", 900, 4, [](double) { return 3 * kGiB; }, 0));
+  scene.devices[1].series.push_back(
+      thinned_series("ghost_bytes", 900, 4, [](double) { return 3 * kGiB; }, 0));
   return scene;
 }
 
@@ -230,12 +244,20 @@ std::vector<Scene> scenes() {
   scenes.push_back({"device", {device_scene()}});
   scenes.push_back({"no_samples", {timeline({}, 30)}});
   scenes.push_back({"nothing", {Timeline{}}});
-  scenes.push_back({"one_sample", {timeline({process(1, 7, "a", {raw_series("rss_bytes", {50 * kMiB})})}, 0)}});
-  scenes.push_back({"equal", {timeline({process(1, 7, "a", {raw_series("rss_bytes", std::vector<int64_t>(100, 50 * kMiB))})}, 99)}});
-  scenes.push_back({"zero", {timeline({process(1, 7, "a", {raw_series("rss_bytes", std::vector<int64_t>(100, 0))})}, 99)}});
-  Timeline hostile = timeline({process(1, 7, "</script><b>", {raw_series("rss_bytes", {kMiB, 2 * kMiB, 3 * kMiB})}),
-                               process(2, 8, long_name, {raw_series("rss_bytes", {kMiB, kMiB, kMiB})}),
-                               process(3, 9, "\xff\x01\xf0\x9f\x92\xa9", {raw_series("rss_bytes", {5, 6, 7})})}, 2);
+  scenes.push_back(
+      {"one_sample", {timeline({process(1, 7, "a", {raw_series("rss_bytes", {50 * kMiB})})}, 0)}});
+  scenes.push_back(
+      {"equal",
+       {timeline({process(1, 7, "a", {raw_series("rss_bytes", std::vector<int64_t>(100, 50 * kMiB))})},
+                 99)}});
+  scenes.push_back(
+      {"zero",
+       {timeline({process(1, 7, "a", {raw_series("rss_bytes", std::vector<int64_t>(100, 0))})}, 99)}});
+  Timeline hostile =
+      timeline({process(1, 7, "</script><b>", {raw_series("rss_bytes", {kMiB, 2 * kMiB, 3 * kMiB})}),
+                process(2, 8, long_name, {raw_series("rss_bytes", {kMiB, kMiB, kMiB})}),
+                process(3, 9, "\xff\x01\xf0\x9f\x92\xa9", {raw_series("rss_bytes", {5, 6, 7})})},
+               2);
   hostile.title = "<!--<script>" + long_name;
   hostile.ending = "<img src=x onerror=alert(1)>";
   add_event(hostile, 1, EventKind::mark, 0, "</script><b> " + long_name);

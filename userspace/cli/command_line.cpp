@@ -191,7 +191,8 @@ void add_record_options(CLI::App& command, Parsed& parsed) {
 void add_file_outputs(CLI::App& command, RenderOptions& options) {
   for (const auto& [name, help, path] :
        {std::tuple{"--png", "Write a picture [default name: memlog-run-N.png]", &options.png},
-        std::tuple{"--html", "Write a report that opens in a browser [default name: memlog-run-N.html]", &options.html}}) {
+        std::tuple{"--html", "Write a report that opens in a browser [default name: memlog-run-N.html]",
+                   &options.html}}) {
     std::optional<std::string>* const target = path;
     command
         .add_option(
@@ -292,8 +293,10 @@ void add_render(CLI::App& app, Parsed& parsed) {
       ->expected(1)
       ->take_all();
   command->add_option("--width", options.width, "In pixels [default: 1600]")->type_name("N");
-  command->add_option("--height", options.height, "In pixels [default: 1000, more for several runs]")->type_name("N");
-  command->add_option("--scale", options.scale, "Real pixels a pixel, 2 for dense screens [default: 1]")->type_name("N");
+  command->add_option("--height", options.height, "In pixels [default: 1000, more for several runs]")
+      ->type_name("N");
+  command->add_option("--scale", options.scale, "Real pixels a pixel, 2 for dense screens [default: 1]")
+      ->type_name("N");
   command->add_option("--theme", options.theme, "light or dark")->type_name("THEME");
   command->add_option("--since", options.since, "Only from this time on")->type_name("TIME");
   command->add_option("--until", options.until, "Only up to this time")->type_name("TIME");
@@ -301,8 +304,14 @@ void add_render(CLI::App& app, Parsed& parsed) {
       ->type_name("NAME")
       ->expected(1)
       ->take_all();
-  command->add_option("--metrics", options.metrics, "What to draw, by commas")->type_name("LIST")->delimiter(',')->expected(1)->take_all();
-  command->add_option("--align", parsed.texts.align, "Several runs: on the clock, or each at its start [default: clock]")
+  command->add_option("--metrics", options.metrics, "What to draw, by commas")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--align", parsed.texts.align,
+                   "Several runs: on the clock, or each at its start [default: clock]")
       ->type_name("clock|start");
   command->add_flag("--local,!--utc", options.is_local, "Times in the local zone instead of UTC");
   command->add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");

@@ -2,8 +2,8 @@
 // memlog render RUN...: a PNG, an HTML report, or both.
 #include "cli/render.h"
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 #include "query/timeline.h"
 #include "render/html.h"
 #include "render/png.h"
-#include "store/repair.h"
 #include "store/location.h"
+#include "store/repair.h"
 
 namespace memlog {
 namespace {
 
-constexpr size_t kMostPages = 50;          // runs in one picture
-constexpr size_t kProcessesInHtml = 200;   // with curves of their own
+constexpr size_t kMostPages = 50;         // runs in one picture
+constexpr size_t kProcessesInHtml = 200;  // with curves of their own
 constexpr int64_t kPointsInHtml = 2000;
 
 Zone zone_of(const RenderOptions& options) { return options.is_local ? Zone::local : Zone::utc; }
@@ -51,7 +51,8 @@ ChartOptions chart_options(const RenderOptions& options) {
 TimelineRequest request_for(const RenderOptions& options, bool is_page) {
   TimelineRequest request;
   const double pixels = options.width * options.scale;
-  request.points = is_page ? kPointsInHtml : std::clamp<int64_t>(static_cast<int64_t>(pixels * 0.75), 200, 4000);
+  request.points =
+      is_page ? kPointsInHtml : std::clamp<int64_t>(static_cast<int64_t>(pixels * 0.75), 200, 4000);
   request.processes = is_page ? kProcessesInHtml : style_of(Theme::light).series.size();
   request.only = options.processes;
   for (const std::string& metric : options.metrics) {
@@ -76,13 +77,15 @@ Result<Timeline> read_source(Database* database, const Source& source, const Tim
 }
 
 // The times that --since and --until mean for this source.
-Status set_window(Database* database, const Source& source, const RenderOptions& options, TimelineRequest& request) {
+Status set_window(Database* database, const Source& source, const RenderOptions& options,
+                  TimelineRequest& request) {
   if (options.since.empty() && options.until.empty()) return Ok{};
   TimelineRequest whole = request;
   whole.points = 2;
   const Result<Timeline> span = read_source(database, source, whole);
   if (!span.ok()) return span.error();
-  for (const auto& [text, target] : {std::pair{&options.since, &request.since_ns}, std::pair{&options.until, &request.until_ns}}) {
+  for (const auto& [text, target] :
+       {std::pair{&options.since, &request.since_ns}, std::pair{&options.until, &request.until_ns}}) {
     if (text->empty()) continue;
     const Result<int64_t> moment = parse_moment(*text, span->begin_ns, span->end_ns, zone_of(options));
     if (!moment.ok()) return moment.error();
@@ -97,7 +100,8 @@ Result<std::vector<Timeline>> read_sources(Database* database, const std::vector
   for (const Source& source : sources) {
     TimelineRequest request = request_for(options, is_page);
     if (is_page && sources.size() > 4) request.processes = kProcessesInHtml / sources.size() + 8;
-    if (const Status window = set_window(database, source, options, request); !window.ok()) return window.error();
+    if (const Status window = set_window(database, source, options, request); !window.ok())
+      return window.error();
     Result<Timeline> timeline = read_source(database, source, request);
     if (!timeline.ok()) return timeline.error();
     timelines.push_back(std::move(*timeline));
@@ -124,7 +128,8 @@ std::string default_stem(const std::vector<Source>& sources) {
 // A default name takes no place that is taken.
 std::string free_name(const std::string& stem, const std::string& extension) {
   std::string name = stem + extension;
-  for (int number = 2; faccessat(AT_FDCWD, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0 && number < 10000; ++number) {
+  for (int number = 2; faccessat(AT_FDCWD, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0 && number < 10000;
+       ++number) {
     name = fmt::format("{}-{}{}", stem, number, extension);
   }
   return name;
@@ -138,7 +143,8 @@ Result<std::string> write_whole(const std::string& path, std::string_view bytes)
   return path;
 }
 
-Result<std::string> make_png(Database* database, const std::vector<Source>& sources, const RenderOptions& options) {
+Result<std::string> make_png(Database* database, const std::vector<Source>& sources,
+                             const RenderOptions& options) {
   const Result<std::vector<Timeline>> timelines = read_sources(database, sources, options, /*is_page=*/false);
   if (!timelines.ok()) return timelines.error();
   const Result<std::string> png = render_png(*timelines, chart_options(options));
@@ -147,7 +153,8 @@ Result<std::string> make_png(Database* database, const std::vector<Source>& sour
   return write_whole(path.empty() ? free_name(default_stem(sources), ".png") : path, *png);
 }
 
-Result<std::string> make_html(Database* database, const std::vector<Source>& sources, const RenderOptions& options) {
+Result<std::string> make_html(Database* database, const std::vector<Source>& sources,
+                              const RenderOptions& options) {
   const Result<std::vector<Timeline>> timelines = read_sources(database, sources, options, /*is_page=*/true);
   if (!timelines.ok()) return timelines.error();
   HtmlOptions html;
@@ -178,8 +185,9 @@ Result<std::vector<std::string>> make_files(Database* database, const std::vecto
 // A word that can hardly be a file's name: the run was meant.
 Status check_name(const std::optional<std::string>& path, const char* option) {
   if (!path || path->empty() || *path == "-" || path->find_first_of("./") != std::string::npos) return Ok{};
-  return Error{fmt::format("reading {} '{}'", option, printable(*path)), "that is no file's name with an ending",
-               fmt::format("a run goes before the options: memlog render {} {}", printable(*path), option), 0};
+  return Error{
+      fmt::format("reading {} '{}'", option, printable(*path)), "that is no file's name with an ending",
+      fmt::format("a run goes before the options: memlog render {} {}", printable(*path), option), 0};
 }
 
 }  // namespace
@@ -198,17 +206,20 @@ std::string metric_column(const std::string& metric) {
 
 Status check_render_options(const RenderOptions& options, size_t runs) {
   if (runs > kMostPages) {
-    return Error{fmt::format("drawing {} runs", runs), fmt::format("one picture holds at most {}", kMostPages), "", 0};
+    return Error{fmt::format("drawing {} runs", runs),
+                 fmt::format("one picture holds at most {}", kMostPages), "", 0};
   }
   if (!options.theme.empty() && options.theme != "light" && options.theme != "dark") {
-    return Error{fmt::format("reading --theme '{}'", printable(options.theme)), "there are light and dark", "", 0};
+    return Error{fmt::format("reading --theme '{}'", printable(options.theme)), "there are light and dark",
+                 "", 0};
   }
   if (const Status png = check_name(options.png, "--png"); !png.ok()) return png;
   if (const Status html = check_name(options.html, "--html"); !html.ok()) return html;
   return check_size(chart_options(options), runs);
 }
 
-Result<std::vector<std::string>> render_run_files(Database& database, int64_t run_id, const RenderOptions& options) {
+Result<std::vector<std::string>> render_run_files(Database& database, int64_t run_id,
+                                                  const RenderOptions& options) {
   return make_files(&database, {Source{run_id, ""}}, options);
 }
 
@@ -221,7 +232,8 @@ int run_render(const RenderOptions& options) {
   if (!runs.empty()) database.emplace(or_die(open_for_reading(or_die(database_path(options.database)))));
   for (const std::string& run : runs) sources.push_back({or_die(find_run(*database, run)), ""});
   for (const std::string& file : options.files) sources.push_back({0, file});
-  const std::vector<std::string> paths = or_die(make_files(database ? &*database : nullptr, sources, options));
+  const std::vector<std::string> paths =
+      or_die(make_files(database ? &*database : nullptr, sources, options));
   Output output;
   for (const std::string& path : paths) {
     if (path != "-") output.put(path + "\n");

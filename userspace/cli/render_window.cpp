@@ -68,7 +68,8 @@ std::optional<int64_t> calendar_moment(std::string_view text, int64_t begin_ns, 
   CalendarParts parts;
   const size_t between = text.find_first_of("T ");
   if (between != std::string_view::npos) {
-    if (!read_date(text.substr(0, between), parts) || !read_clock(text.substr(between + 1), parts)) return std::nullopt;
+    if (!read_date(text.substr(0, between), parts) || !read_clock(text.substr(between + 1), parts))
+      return std::nullopt;
     return moment_of(parts, is_utc);
   }
   if (read_date(text, parts)) return moment_of(parts, is_utc);
@@ -83,7 +84,8 @@ Result<int64_t> parse_moment(std::string_view text, int64_t begin_ns, int64_t en
   text = trim(text);
   const bool is_from_end = text.starts_with('-');
   const bool is_from_begin = text.starts_with('+');
-  if (const Result<int64_t> span = parse_duration(is_from_end || is_from_begin ? text.substr(1) : text); span.ok()) {
+  if (const Result<int64_t> span = parse_duration(is_from_end || is_from_begin ? text.substr(1) : text);
+      span.ok()) {
     return is_from_end ? end_ns - *span : begin_ns + *span;
   }
   if (const auto moment = calendar_moment(text, begin_ns, zone)) return *moment;

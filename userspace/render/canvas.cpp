@@ -6,7 +6,7 @@
 namespace memlog {
 namespace {
 
-constexpr double kAscent = 0.80;   // of the size; enough for the fonts in use
+constexpr double kAscent = 0.80;  // of the size; enough for the fonts in use
 constexpr double kDescent = 0.22;
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
@@ -36,8 +36,9 @@ double Canvas::width_of(std::string_view text, const TextStyle& style) const {
 
 Rect Canvas::box_of(std::string_view text, Point anchor, Align align, const TextStyle& style) const {
   const double width = width_of(text, style);
-  const double left =
-      align == Align::left ? anchor.x : align == Align::centre ? anchor.x - width / 2 : anchor.x - width;
+  const double left = align == Align::left     ? anchor.x
+                      : align == Align::centre ? anchor.x - width / 2
+                                               : anchor.x - width;
   return {left, anchor.y - kAscent * style.size, width, (kAscent + kDescent) * style.size};
 }
 
@@ -50,8 +51,8 @@ Rect Canvas::put(std::string_view text, Point anchor, Align align, const TextSty
   return box;
 }
 
-bool Canvas::put_free(std::string_view text, std::span<const Point> anchors, Align align, const TextStyle& style,
-                      const Rect& bounds) {
+bool Canvas::put_free(std::string_view text, std::span<const Point> anchors, Align align,
+                      const TextStyle& style, const Rect& bounds) {
   for (const Point& anchor : anchors) {
     const Rect box = box_of(text, anchor, align, style);
     const double clear = style.size * 0.4;

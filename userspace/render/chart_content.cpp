@@ -15,7 +15,7 @@ namespace {
 // A reference line is drawn where it is at most this many times the data's peak, else it is said in words.
 constexpr double kNear = 1.7;
 
-constexpr std::array<std::string_view, 9> kStorySeries = {"rss_bytes",  "anon_bytes",    "file_bytes",
+constexpr std::array<std::string_view, 9> kStorySeries = {"rss_bytes",   "anon_bytes",    "file_bytes",
                                                           "shmem_bytes", "swap_bytes",    "hugetlb_bytes",
                                                           "oom_score",   "current_bytes", "limit_bytes"};
 
@@ -30,15 +30,27 @@ Nullable peak_of(const std::vector<TimelinePoint>& points, int64_t* time_ns = nu
 }
 
 Curve curve_of(CurveKind kind, std::string label, Colour colour, const TimelineSeries& series) {
-  Curve curve{.kind = kind, .label = std::move(label), .value = {}, .colour = colour, .points = series.points,
-              .floors = {}, .peak = series.peak, .peak_ns = series.peak_ns};
+  Curve curve{.kind = kind,
+              .label = std::move(label),
+              .value = {},
+              .colour = colour,
+              .points = series.points,
+              .floors = {},
+              .peak = series.peak,
+              .peak_ns = series.peak_ns};
   if (!curve.peak.has_value()) curve.peak = peak_of(curve.points, &curve.peak_ns);
   return curve;
 }
 
 Curve sum_curve(std::string label, Colour colour, std::vector<TimelinePoint> points) {
-  Curve curve{.kind = CurveKind::line, .label = std::move(label), .value = {}, .colour = colour,
-              .points = std::move(points), .floors = {}, .peak = {}, .peak_ns = 0};
+  Curve curve{.kind = CurveKind::line,
+              .label = std::move(label),
+              .value = {},
+              .colour = colour,
+              .points = std::move(points),
+              .floors = {},
+              .peak = {},
+              .peak_ns = 0};
   curve.peak = peak_of(curve.points, &curve.peak_ns);
   return curve;
 }
@@ -66,12 +78,19 @@ void add_stack(Panel& panel, const TimelineProcess& process, const TimelineSerie
     Colour colour;
   };
   std::vector<int64_t> floors(rss.points.size(), 0);
-  for (const Part& part : {Part{"anon_bytes", "anonymous", style.anon}, Part{"file_bytes", "file", style.file},
-                           Part{"shmem_bytes", "shared memory", style.shmem}}) {
+  for (const Part& part :
+       {Part{"anon_bytes", "anonymous", style.anon}, Part{"file_bytes", "file", style.file},
+        Part{"shmem_bytes", "shared memory", style.shmem}}) {
     const TimelineSeries* series = find_series(process.series, part.name);
     if (series == nullptr || series->points.empty()) continue;
-    Curve curve{.kind = CurveKind::stacked, .label = part.label, .value = {}, .colour = part.colour, .points = {},
-                .floors = {}, .peak = series->peak, .peak_ns = series->peak_ns};
+    Curve curve{.kind = CurveKind::stacked,
+                .label = part.label,
+                .value = {},
+                .colour = part.colour,
+                .points = {},
+                .floors = {},
+                .peak = series->peak,
+                .peak_ns = series->peak_ns};
     size_t at = 0;
     for (size_t index = 0; index < rss.points.size(); ++index) {
       TimelinePoint point = rss.points[index];
@@ -90,13 +109,15 @@ void add_stack(Panel& panel, const TimelineProcess& process, const TimelineSerie
 }
 
 // The named processes' curves of one series, then one curve for the sum of all others.
-void add_processes(Panel& panel, const Timeline& timeline, std::string_view name, const ContentOptions& options,
-                   bool sum_the_rest) {
+void add_processes(Panel& panel, const Timeline& timeline, std::string_view name,
+                   const ContentOptions& options, bool sum_the_rest) {
   const Style& style = style_of(options.theme);
   const size_t most = std::min(options.named_processes, style.series.size());
   // One more name costs no more room than "1 other".
-  const size_t named = timeline.processes.size() == most + 1 && timeline.other_count == 0 &&
-                               most < style.series.size() ? most + 1 : most;
+  const size_t named =
+      timeline.processes.size() == most + 1 && timeline.other_count == 0 && most < style.series.size()
+          ? most + 1
+          : most;
   std::vector<const TimelineSeries*> rest;
   int64_t rest_count = timeline.other_count;
   size_t rank = 0;
@@ -129,7 +150,8 @@ double top_of(const Panel& panel) {
   for (const Curve& curve : panel.curves) {
     if (curve.peak.has_value()) top = std::max(top, static_cast<double>(curve.peak.value()));
   }
-  for (const UnsampledPeak& peak : panel.unsampled_peaks) top = std::max(top, static_cast<double>(peak.value));
+  for (const UnsampledPeak& peak : panel.unsampled_peaks)
+    top = std::max(top, static_cast<double>(peak.value));
   return top;
 }
 
@@ -163,7 +185,8 @@ void add_limits(Panel& panel, const Timeline& timeline, const Style& style) {
     }
   }
   if (tightest != nullptr) {
-    add_reference(panel, *find_series(tightest->series, "limit_bytes"), "limit of " + printable(tightest->path), style.alarm, data_top);
+    add_reference(panel, *find_series(tightest->series, "limit_bytes"),
+                  "limit of " + printable(tightest->path), style.alarm, data_top);
   }
   if (const TimelineSeries* available = find_series(timeline.host_series, "mem_available_bytes")) {
     add_reference(panel, *available, "least host memory available", style.available, data_top);
@@ -176,8 +199,13 @@ void add_limits(Panel& panel, const Timeline& timeline, const Style& style) {
 
 Panel memory_panel(const Timeline& timeline, const ContentOptions& options) {
   const Style& style = style_of(options.theme);
-  Panel panel{.title = "Resident memory (RSS)", .remarks = {}, .unit = Unit::bytes, .weight = 4, .least_top = 0,
-              .curves = {}, .unsampled_peaks = {}};
+  Panel panel{.title = "Resident memory (RSS)",
+              .remarks = {},
+              .unit = Unit::bytes,
+              .weight = 4,
+              .least_top = 0,
+              .curves = {},
+              .unsampled_peaks = {}};
   const bool is_single = timeline.processes.size() == 1 && timeline.other_count == 0;
   const TimelineSeries* rss =
       is_single ? find_series(timeline.processes.front().series, "rss_bytes") : nullptr;
@@ -203,8 +231,9 @@ void add_total(Panel& panel, const Timeline& timeline, std::string_view name, co
   }
   if (const TimelineSeries* series = find_series(timeline.others, name)) all.push_back(series);
   if (all.empty()) return;
-  Curve curve = all.size() == 1 ? curve_of(CurveKind::line, label, colour, *all.front())
-                                : sum_curve(label, colour, sum_series(all, timeline.begin_ns, timeline.end_ns));
+  Curve curve = all.size() == 1
+                    ? curve_of(CurveKind::line, label, colour, *all.front())
+                    : sum_curve(label, colour, sum_series(all, timeline.begin_ns, timeline.end_ns));
   if (!even_if_zero && curve.peak.value_or(0) <= 0) return;
   say_peak(curve, panel.unit);
   panel.curves.push_back(std::move(curve));
@@ -213,7 +242,12 @@ void add_total(Panel& panel, const Timeline& timeline, std::string_view name, co
 Panel swap_panel(const Timeline& timeline, const ContentOptions& options) {
   const Style& style = style_of(options.theme);
   const bool asked = !options.metrics.empty();
-  Panel panel{.title = "Swap", .remarks = {}, .unit = Unit::bytes, .weight = 1.2, .least_top = 0, .curves = {},
+  Panel panel{.title = "Swap",
+              .remarks = {},
+              .unit = Unit::bytes,
+              .weight = 1.2,
+              .least_top = 0,
+              .curves = {},
               .unsampled_peaks = {}};
   const bool several = timeline.processes.size() + static_cast<size_t>(timeline.other_count) > 1;
   if (wants(options, "swap_bytes")) {
@@ -229,8 +263,13 @@ Panel swap_panel(const Timeline& timeline, const ContentOptions& options) {
 }
 
 Panel oom_panel(const Timeline& timeline, const ContentOptions& options) {
-  Panel panel{.title = "oom_score (the kernel kills the highest first)", .remarks = {}, .unit = Unit::count,
-              .weight = 1.2, .least_top = 10, .curves = {}, .unsampled_peaks = {}};
+  Panel panel{.title = "oom_score (the kernel kills the highest first)",
+              .remarks = {},
+              .unit = Unit::count,
+              .weight = 1.2,
+              .least_top = 10,
+              .curves = {},
+              .unsampled_peaks = {}};
   add_processes(panel, timeline, "oom_score", options, /*sum_the_rest=*/false);
   if (top_of(panel) > 250) panel.least_top = 1000;
   return panel;
@@ -238,8 +277,13 @@ Panel oom_panel(const Timeline& timeline, const ContentOptions& options) {
 
 Panel device_panel(const Timeline& timeline, const ContentOptions& options) {
   const Style& style = style_of(options.theme);
-  Panel panel{.title = "Device DRAM", .remarks = {}, .unit = Unit::bytes, .weight = 1.6, .least_top = 0,
-              .curves = {}, .unsampled_peaks = {}};
+  Panel panel{.title = "Device DRAM",
+              .remarks = {},
+              .unit = Unit::bytes,
+              .weight = 1.6,
+              .least_top = 0,
+              .curves = {},
+              .unsampled_peaks = {}};
   size_t rank = 0;
   for (const TimelineDevice& device : timeline.devices) {
     const Colour colour = style.series[rank++ % style.series.size()];
@@ -249,7 +293,8 @@ Panel device_panel(const Timeline& timeline, const ContentOptions& options) {
     }
     const TimelineSeries* ghost = find_series(device.series, "ghost_bytes");
     if (ghost == nullptr || peak_of(ghost->points).value_or(0) == 0) continue;
-    panel.curves.push_back(curve_of(CurveKind::reference, device.name + ", left by dead processes", colour, *ghost));
+    panel.curves.push_back(
+        curve_of(CurveKind::reference, device.name + ", left by dead processes", colour, *ghost));
     say_peak(panel.curves.back(), Unit::bytes);
   }
   return panel;
@@ -288,10 +333,16 @@ std::vector<Panel> chart_panels(const Timeline& timeline, const ContentOptions& 
   if (wants(options, "oom_score")) keep(oom_panel(timeline, options));
   if (wants(options, "dram_bytes")) keep(device_panel(timeline, options));
   for (const std::string& metric : options.metrics) {
-    if (is_story(metric) && metric != "anon_bytes" && metric != "file_bytes" && metric != "shmem_bytes") continue;
+    if (is_story(metric) && metric != "anon_bytes" && metric != "file_bytes" && metric != "shmem_bytes")
+      continue;
     if (metric == "dram_bytes") continue;
-    Panel panel{.title = metric, .remarks = {}, .unit = unit_of(metric), .weight = 1.6, .least_top = 0,
-                .curves = {}, .unsampled_peaks = {}};
+    Panel panel{.title = metric,
+                .remarks = {},
+                .unit = unit_of(metric),
+                .weight = 1.6,
+                .least_top = 0,
+                .curves = {},
+                .unsampled_peaks = {}};
     add_processes(panel, timeline, metric, options, /*sum_the_rest=*/true);
     keep(std::move(panel));
   }

@@ -44,7 +44,7 @@ struct Panel {
   std::string title;
   std::vector<std::string> remarks;  // "limit of /jobs: 32.0 GiB, far above"
   Unit unit = Unit::bytes;
-  double weight = 1;   // share of the height
+  double weight = 1;     // share of the height
   double least_top = 0;  // the axis reaches at least here
   std::vector<Curve> curves;
   std::vector<UnsampledPeak> unsampled_peaks;

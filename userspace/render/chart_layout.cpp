@@ -28,16 +28,16 @@ struct RunBlock {
 struct Frame {
   double font = 12;
   double margin = 12;
-  double left = 0;    // of the plots
+  double left = 0;  // of the plots
   double plot_width = 0;
   double legend_x = 0;
   double legend_width = 0;
   double axis_height = 0;
 };
 
-constexpr double kTitleSpace = 2.1;   // above a plot, for the panel's title, in font sizes
+constexpr double kTitleSpace = 2.1;  // above a plot, for the panel's title, in font sizes
 constexpr int kRunHeight = 600;      // of each of several runs
-constexpr double kLeastPlot = 2.6;    // a plot lower than this many font sizes is left out
+constexpr double kLeastPlot = 2.6;   // a plot lower than this many font sizes is left out
 
 bool is_bad_ending(const Timeline& timeline) {
   return timeline.is_incomplete ||
@@ -56,33 +56,37 @@ std::string facts_of(const Timeline& timeline, Zone zone) {
   const auto add = [&](const std::string& text) {
     if (!text.empty()) facts += (facts.empty() ? "" : ",  ") + text;
   };
-  if (timeline.target != timeline.title) add(printable(timeline.target));
   add(when_text(timeline, zone));
+  if (timeline.target != timeline.title) add(printable(timeline.target));
   return facts;
 }
 
-std::string ending_of(const Timeline& timeline) {
-  std::string text = printable(timeline.ending);
+std::string notes_of(const Timeline& timeline) {
+  std::string text;
   for (const std::string& note : timeline.notes) text += (text.empty() ? "" : "; ") + printable(note);
   return text;
 }
 
 double header_height(const Timeline& timeline, double font) {
-  return font * (1.5 + 1.35 + (ending_of(timeline).empty() ? 0 : 1.35) + 0.3);
+  return font * (1.5 + 1.35 + (timeline.ending.empty() && timeline.notes.empty() ? 0 : 1.35) + 0.3);
 }
 
 void lay_header(Canvas& canvas, const RunBlock& block, const Frame& frame, Zone zone, const Style& style) {
   const double font = frame.font;
   const double room = frame.legend_x + frame.legend_width - frame.margin;
   double y = block.top + font * 1.15;
-  canvas.put(title_of(*block.timeline), {frame.margin, y}, Align::left, {Role::text, font * 1.4, true, style.text},
-             room);
+  canvas.put(title_of(*block.timeline), {frame.margin, y}, Align::left,
+             {Role::text, font * 1.4, true, style.text}, room);
   y += font * 1.45;
   canvas.put(facts_of(*block.timeline, zone), {frame.margin, y}, Align::left,
              {Role::text, font, false, style.muted}, room);
   y += font * 1.35;
-  canvas.put(ending_of(*block.timeline), {frame.margin, y}, Align::left,
-             {Role::text, font, true, is_bad_ending(*block.timeline) ? style.alarm : style.text}, room);
+  const Rect ending =
+      canvas.put(printable(block.timeline->ending), {frame.margin, y}, Align::left,
+                 {Role::text, font, true, is_bad_ending(*block.timeline) ? style.alarm : style.text}, room);
+  const double notes_x = ending.width > 0 ? ending.right() + font : frame.margin;
+  canvas.put(notes_of(*block.timeline), {notes_x, y}, Align::left, {Role::text, font, false, style.muted},
+             std::max(0.0, frame.margin + room - notes_x));
 }
 
 double plot_height(const RunBlock& block, const Panel& panel, double font) {
@@ -137,8 +141,8 @@ void measure_columns(Frame& frame, const Canvas& canvas, const std::vector<RunBl
   double right = frame.font * 6;
   for (const RunBlock& block : blocks) {
     for (const Panel& panel : block.panels) {
-      left = std::max(left,
-                      value_label_width(canvas, panel, plot_height(block, panel, frame.font), frame.font));
+      left =
+          std::max(left, value_label_width(canvas, panel, plot_height(block, panel, frame.font), frame.font));
       right = std::max(right, legend_width(canvas, panel, frame.font));
     }
   }
@@ -178,8 +182,9 @@ std::vector<TimeTick> shared_ticks(const TimeScale& scale, const ChartOptions& o
   return time_ticks(scale.begin_ns, scale.end_ns, most, options.zone);
 }
 
-void lay_time_axis(Canvas& canvas, const Frame& frame, const TimeScale& scale, const std::vector<TimeTick>& ticks,
-                   const ChartOptions& options, double top, const Style& style) {
+void lay_time_axis(Canvas& canvas, const Frame& frame, const TimeScale& scale,
+                   const std::vector<TimeTick>& ticks, const ChartOptions& options, double top,
+                   const Style& style) {
   const TextStyle text{Role::text, frame.font * 0.9, false, style.muted};
   const double y = top + frame.font * 1.3;
   const Rect bounds{frame.left - frame.font * 4, top, frame.plot_width + frame.font * 8, frame.font * 4};
@@ -192,7 +197,8 @@ void lay_time_axis(Canvas& canvas, const Frame& frame, const TimeScale& scale, c
     canvas.put_free(tick.date, below, Align::centre, text, bounds);
   }
   const bool by_start = options.alignment == RunAlignment::start;
-  const std::string name = by_start ? "since each start" : "time in " + zone_name(scale.begin_ns, options.zone);
+  const std::string name =
+      by_start ? "since each start" : "time in " + zone_name(scale.begin_ns, options.zone);
   canvas.put(name, {frame.legend_x + frame.legend_width, y + frame.font * 1.15}, Align::right,
              {Role::text, frame.font * 0.95, true, style.muted}, frame.legend_width);
 }
@@ -201,8 +207,13 @@ void lay_block(Canvas& canvas, const RunBlock& block, const Frame& frame, TimeSc
                const std::vector<TimeTick>& ticks, const ChartOptions& options, const Style& style) {
   if (options.alignment == RunAlignment::start) scale.origin_ns = block.timeline->begin_ns;
   lay_header(canvas, block, frame, options.zone, style);
-  PanelPlace place{.plot = {}, .legend_x = frame.legend_x, .legend_width = frame.legend_width, .font = frame.font,
-                   .zone = options.zone, .say_gaps = true, .ticks = ticks};
+  PanelPlace place{.plot = {},
+                   .legend_x = frame.legend_x,
+                   .legend_width = frame.legend_width,
+                   .font = frame.font,
+                   .zone = options.zone,
+                   .say_gaps = true,
+                   .ticks = ticks};
   double y = block.top + block.header_height;
   for (const Panel& panel : block.panels) {
     const double height = plot_height(block, panel, frame.font);
@@ -212,7 +223,7 @@ void lay_block(Canvas& canvas, const RunBlock& block, const Frame& frame, TimeSc
     y = place.plot.bottom();
   }
   if (block.lane_height <= 0) return;
-  place.plot = {frame.left, y + frame.font * 0.3, frame.plot_width, block.lane_height - frame.font * 0.3};
+  place.plot = {frame.left, y + frame.font * 0.75, frame.plot_width, block.lane_height - frame.font * 0.75};
   lay_event_lane(canvas, *block.timeline, place, scale, style);
 }
 
@@ -236,14 +247,16 @@ std::string when_text(const Timeline& timeline, Zone zone) {
   const std::string end_date = format_time(timeline.end_ns, zone, true, decimals);
   const bool same_day = begin.substr(0, 10) == end_date.substr(0, 10);
   const std::string zone_text = zone_name(timeline.begin_ns, zone);
-  std::string text = span == 0 ? fmt::format("{} {}", begin, zone_text)
-                               : fmt::format("{} to {} {} ({})", begin, same_day ? end_date.substr(11) : end_date,
-                                             zone_text, format_duration(span));
+  std::string text = span == 0
+                         ? fmt::format("{} {}", begin, zone_text)
+                         : fmt::format("{} to {} {} ({})", begin, same_day ? end_date.substr(11) : end_date,
+                                       zone_text, format_duration(span));
   if (timeline.interval_ns > 0) text += ", sampled every " + format_duration(timeline.interval_ns);
   return text;
 }
 
-Picture lay_chart(std::span<const Timeline> timelines, const ChartOptions& options, const TextWidth& text_width) {
+Picture lay_chart(std::span<const Timeline> timelines, const ChartOptions& options,
+                  const TextWidth& text_width) {
   const Style& style = style_of(options.theme);
   const double height = chart_height(options, timelines.size());
   Canvas canvas(options.width, height, style, text_width);

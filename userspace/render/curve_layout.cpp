@@ -35,7 +35,8 @@ void for_each_piece(const std::vector<TimelinePoint>& points, Function piece) {
   }
 }
 
-void lay_band(Canvas& canvas, const Curve& curve, std::span<const TimelinePoint> points, const CurveScale& scale) {
+void lay_band(Canvas& canvas, const Curve& curve, std::span<const TimelinePoint> points,
+              const CurveScale& scale) {
   bool is_flat = true;
   for (const TimelinePoint& point : points) is_flat = is_flat && point.min == point.max;
   if (is_flat) return;
@@ -73,7 +74,8 @@ void lay_stack(Canvas& canvas, const Curve& curve, size_t first, size_t count, c
   canvas.add(Polygon{Role::fill, std::move(outline), with_alpha(curve.colour, 150)});
 }
 
-void lay_line(Canvas& canvas, const Curve& curve, std::span<const TimelinePoint> points, const CurveScale& scale) {
+void lay_line(Canvas& canvas, const Curve& curve, std::span<const TimelinePoint> points,
+              const CurveScale& scale) {
   const bool is_reference = curve.kind == CurveKind::reference;
   std::vector<Point> line;
   line.reserve(points.size() + 2);

@@ -15,9 +15,7 @@ struct CurveScale {
   double height = 1;
   double font = 12;
 
-  double y(double value) const {
-    return bottom_y - std::clamp(value / top, 0.0, 1.0) * height;
-  }
+  double y(double value) const { return bottom_y - std::clamp(value / top, 0.0, 1.0) * height; }
   double y(int64_t value) const { return y(static_cast<double>(value)); }
 };
 

@@ -35,7 +35,8 @@ Look look_of(const TimelineEvent& event, const TimelineProcess* process, const S
     case EventKind::clock_step:
       return {Mark::diamond, style.muted, 2, false};
     case EventKind::exit:
-      return ended_badly(process) ? Look{Mark::dot, style.alarm, 2, false} : Look{Mark::dot, style.good, 4, false};
+      return ended_badly(process) ? Look{Mark::dot, style.alarm, 2, false}
+                                  : Look{Mark::dot, style.good, 4, false};
     case EventKind::note:
       return {Mark::diamond, style.muted, 5, false};
     case EventKind::exec:
@@ -82,7 +83,8 @@ bool put_words(Canvas& canvas, const Shown& shown, const Rect& lane, double font
   const double width = canvas.width_of(words, text);
   for (size_t row = 0; row < kLabelRows; ++row) {
     const double y = marks_y + font * (1.35 + 1.25 * static_cast<double>(row));
-    const std::array<Point, 2> anchors = {Point{shown.x - font * 0.25, y}, Point{shown.x + font * 0.25 - width, y}};
+    const std::array<Point, 2> anchors = {Point{shown.x - font * 0.25, y},
+                                          Point{shown.x + font * 0.25 - width, y}};
     if (canvas.put_free(words, anchors, Align::left, text, lane)) return true;
   }
   return false;
@@ -95,8 +97,8 @@ void lay_marks(Canvas& canvas, const std::vector<Shown>& events, double y, doubl
     const int64_t key = static_cast<int64_t>(shown->x) * 16 + static_cast<int64_t>(shown->look.mark);
     if (shown->look.rank > 1 && !drawn.emplace(key, true).second) continue;
     const Mark mark = events.size() > kCrowd && shown->look.rank > 3 ? Mark::bar : shown->look.mark;
-    canvas.add(Marker{Role::event, mark, {shown->x, y}, font * (shown->look.rank < 2 ? 0.42 : 0.28),
-                      shown->look.colour});
+    canvas.add(Marker{
+        Role::event, mark, {shown->x, y}, font * (shown->look.rank < 2 ? 0.42 : 0.28), shown->look.colour});
   }
 }
 
@@ -106,7 +108,7 @@ double lane_height(const Timeline& timeline, double block_height, double font) {
   if (timeline.events.empty()) return 0;
   const double room = std::clamp((block_height / font - 16) / 7, 1.0, static_cast<double>(kLabelRows));
   const size_t rows = std::min(static_cast<size_t>(room), timeline.events.size());
-  return font * (1.4 + 1.25 * static_cast<double>(rows));
+  return font * (1.85 + 1.25 * static_cast<double>(rows));
 }
 
 void lay_uprights(Canvas& canvas, const Timeline& timeline, const PanelPlace& place, const TimeScale& time,
@@ -116,8 +118,10 @@ void lay_uprights(Canvas& canvas, const Timeline& timeline, const PanelPlace& pl
     if (!look.is_upright) continue;
     const double x = time.x(event.time_ns);
     const bool is_kill = event.kind == EventKind::oom_kill;
-    canvas.add(Polyline{Role::event, {{x, place.plot.y}, {x, place.plot.bottom()}},
-                        with_alpha(look.colour, is_kill ? 220 : 110), place.font * (is_kill ? 0.1 : 0.07),
+    canvas.add(Polyline{Role::event,
+                        {{x, place.plot.y}, {x, place.plot.bottom()}},
+                        with_alpha(look.colour, is_kill ? 220 : 110),
+                        place.font * (is_kill ? 0.1 : 0.07),
                         is_kill ? 0 : place.font * 0.3});
   }
 }
@@ -130,9 +134,11 @@ void lay_event_lane(Canvas& canvas, const Timeline& timeline, const PanelPlace& 
   const std::vector<Shown> events = shown_events(timeline, time, style);
   canvas.put("events", {place.plot.x - font * 0.5, marks_y + font * 0.3}, Align::right,
              {Role::text, font * 0.9, false, style.muted});
-  canvas.add(Polyline{Role::grid, {{place.plot.x, marks_y}, {place.plot.right(), marks_y}}, style.grid, 1, 0});
+  canvas.add(
+      Polyline{Role::grid, {{place.plot.x, marks_y}, {place.plot.right(), marks_y}}, style.grid, 1, 0});
   lay_marks(canvas, events, marks_y, font);
-  const Rect words_area{place.plot.x - font * 0.3, place.plot.y, place.plot.width + font * 0.6, place.plot.height};
+  const Rect words_area{place.plot.x - font * 0.3, place.plot.y, place.plot.width + font * 0.6,
+                        place.plot.height};
   size_t unsaid = 0;
   for (const Shown& shown : events) {
     // Beyond this many failures the rows are full: asking on costs time for nothing.

@@ -9,9 +9,9 @@
 
 namespace memlog {
 
-// Processes by falling peak; bounded, and the bound is said.
-std::string processes_html(const Timeline& timeline, size_t index, Zone zone);
-// OOM kills, marks, bad ends, gaps: what happened, in order; bounded too.
-std::string events_html(const Timeline& timeline, Zone zone);
+// Processes by falling peak, as many rows as fit `most_bytes`; how many are left out is said.
+std::string processes_html(const Timeline& timeline, size_t index, size_t most_bytes, Zone zone);
+// What happened, in order; bounded in the same way.
+std::string events_html(const Timeline& timeline, size_t most_bytes, Zone zone);
 
 }  // namespace memlog

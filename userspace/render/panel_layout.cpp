@@ -26,13 +26,15 @@ double axis_top(const Panel& panel, double height, double font) {
       top = std::max(top, static_cast<double>(curve.peak.value()));
     }
   }
-  for (const UnsampledPeak& peak : panel.unsampled_peaks) top = std::max(top, static_cast<double>(peak.value));
+  for (const UnsampledPeak& peak : panel.unsampled_peaks)
+    top = std::max(top, static_cast<double>(peak.value));
   if (top <= 0) top = panel.unit == Unit::bytes ? 1048576 : 1;
   const double room = std::min(0.3, 1.9 * font / std::max(height, 1.0));
   return top / (1 - room);
 }
 
-void lay_axes(Canvas& canvas, const Panel& panel, const PanelPlace& place, const CurveScale& scale, const Style& style) {
+void lay_axes(Canvas& canvas, const Panel& panel, const PanelPlace& place, const CurveScale& scale,
+              const Style& style) {
   const TimeScale& time = scale.time;
   const Rect& plot = place.plot;
   canvas.add(Box{Role::frame, plot, style.plot});
@@ -46,7 +48,8 @@ void lay_axes(Canvas& canvas, const Panel& panel, const PanelPlace& place, const
     canvas.add(Polyline{Role::grid, {{plot.x, y}, {plot.right(), y}}, style.grid, 1, 0});
     canvas.put(tick.label, {plot.x - place.font * 0.5, y + text.size * 0.33}, Align::right, text);
   }
-  canvas.add(Polyline{Role::frame, {{plot.x, plot.bottom()}, {plot.right(), plot.bottom()}}, style.axis, 1, 0});
+  canvas.add(
+      Polyline{Role::frame, {{plot.x, plot.bottom()}, {plot.right(), plot.bottom()}}, style.axis, 1, 0});
 }
 
 void lay_gaps(Canvas& canvas, const Timeline& timeline, const PanelPlace& place, const TimeScale& time,
@@ -79,8 +82,11 @@ void lay_legend(Canvas& canvas, const Panel& panel, const PanelPlace& place, con
     const Curve& curve = panel.curves[index];
     const double swatch = font * 0.8;
     if (curve.kind == CurveKind::reference) {
-      canvas.add(Polyline{Role::legend, {{place.legend_x, y - font * 0.3}, {place.legend_x + swatch, y - font * 0.3}},
-                          curve.colour, font * 0.14, font * 0.3});
+      canvas.add(Polyline{Role::legend,
+                          {{place.legend_x, y - font * 0.3}, {place.legend_x + swatch, y - font * 0.3}},
+                          curve.colour,
+                          font * 0.14,
+                          font * 0.3});
     } else {
       canvas.add(Box{Role::legend, {place.legend_x, y - swatch * 0.85, swatch, swatch}, curve.colour});
     }
@@ -95,7 +101,8 @@ void lay_legend(Canvas& canvas, const Panel& panel, const PanelPlace& place, con
 
 // Words beside a point of the plot, where they cover no other words. They may cover curves: a halo keeps them
 // readable.
-void label_point(Canvas& canvas, const std::string& text, Point at, const PanelPlace& place, const Style& style) {
+void label_point(Canvas& canvas, const std::string& text, Point at, const PanelPlace& place,
+                 const Style& style) {
   const double font = place.font;
   const TextStyle label{Role::peak, font * 0.95, true, style.text};
   const double width = canvas.width_of(text, label);
@@ -107,7 +114,8 @@ void label_point(Canvas& canvas, const std::string& text, Point at, const PanelP
   canvas.put_free(text, anchors, Align::left, label, place.plot);
 }
 
-void lay_peak(Canvas& canvas, const Curve& curve, const Panel& panel, const PanelPlace& place, const CurveScale& scale, const Style& style) {
+void lay_peak(Canvas& canvas, const Curve& curve, const Panel& panel, const PanelPlace& place,
+              const CurveScale& scale, const Style& style) {
   const TimeScale& time = scale.time;
   if (!curve.peak.has_value() || curve.points.empty()) return;
   const Point at{time.x(curve.peak_ns), scale.y(curve.peak.value())};
@@ -120,7 +128,8 @@ void lay_peak(Canvas& canvas, const Curve& curve, const Panel& panel, const Pane
   label_point(canvas, text, at, place, style);
 }
 
-void lay_peaks(Canvas& canvas, const Panel& panel, const PanelPlace& place, const CurveScale& scale, const Style& style) {
+void lay_peaks(Canvas& canvas, const Panel& panel, const PanelPlace& place, const CurveScale& scale,
+               const Style& style) {
   const TimeScale& time = scale.time;
   std::vector<const Curve*> highest;
   for (const Curve& curve : panel.curves) {

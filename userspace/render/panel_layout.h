@@ -30,7 +30,7 @@ struct PanelPlace {
   Rect plot;            // where curves may be
   double legend_x = 0;  // left end of the legend's column
   double legend_width = 0;
-  double font = 12;     // size of ordinary text
+  double font = 12;  // size of ordinary text
   Zone zone = Zone::utc;
   bool say_gaps = false;  // whether gaps get words here
   std::vector<TimeTick> ticks;

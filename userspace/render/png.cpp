@@ -20,7 +20,9 @@ constexpr int64_t kMostArea = 400'000'000;
 class Painter {
  public:
   Painter(const Cairo& cairo, int width, int height, double scale)
-      : cairo_(cairo), width_(width), height_(height),
+      : cairo_(cairo),
+        width_(width),
+        height_(height),
         surface_(cairo.image_surface_create(CAIRO_FORMAT_RGB24, width, height)),
         context_(cairo.create(surface_)) {
     cairo_.scale(context_, scale, scale);
@@ -156,7 +158,8 @@ void Painter::paint(const Marker& marker) {
       }
       return;
     case Mark::triangle:
-      return paint(Polygon{marker.role, {{x - r, y + r * 0.8}, {x, y - r}, {x + r, y + r * 0.8}}, marker.colour});
+      return paint(
+          Polygon{marker.role, {{x - r, y + r * 0.8}, {x, y - r}, {x + r, y + r * 0.8}}, marker.colour});
     case Mark::diamond:
       return paint(Polygon{marker.role, {{x - r, y}, {x, y - r}, {x + r, y}, {x, y + r}}, marker.colour});
     case Mark::bar:

@@ -21,7 +21,8 @@ Result<const Cairo*> open_cairo() {
   is_whole = is_whole && cairo.name != nullptr;
   MEMLOG_CAIRO_FUNCTIONS(MEMLOG_FIND)
 #undef MEMLOG_FIND
-  if (!is_whole) return Error{"drawing the picture", "this libcairo.so.2 lacks functions that memlog needs", "", 0};
+  if (!is_whole)
+    return Error{"drawing the picture", "this libcairo.so.2 lacks functions that memlog needs", "", 0};
   return &cairo;
 }
 

@@ -22,8 +22,8 @@ void append_chunk(std::string& out, const char* type, const std::string& body) {
   const size_t start = out.size();
   out += type;
   out += body;
-  append_u32(out, static_cast<uint32_t>(
-                      crc32(0, reinterpret_cast<const Bytef*>(out.data() + start), static_cast<uInt>(out.size() - start))));
+  append_u32(out, static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(out.data() + start),
+                                              static_cast<uInt>(out.size() - start))));
 }
 
 uint32_t pixel_at(const unsigned char* row, int x) {
@@ -164,7 +164,8 @@ bool fill_indexed(const unsigned char* pixels, int width, int height, int stride
   return true;
 }
 
-void fill_rgb(const unsigned char* pixels, int width, int height, int stride, std::vector<unsigned char>& image) {
+void fill_rgb(const unsigned char* pixels, int width, int height, int stride,
+              std::vector<unsigned char>& image) {
   image.resize(static_cast<size_t>(width) * static_cast<size_t>(height) * 3);
   unsigned char* out = image.data();
   for (int y = 0; y < height; ++y) {

@@ -24,7 +24,7 @@ enum class Theme : uint8_t { light, dark };
 
 struct Style {
   Colour background;
-  Colour plot;   // behind the curves
+  Colour plot;  // behind the curves
   Colour text;
   Colour muted;  // second-rank text
   Colour grid;

@@ -18,7 +18,8 @@ struct Cell {
 class Grid {
  public:
   Grid(int64_t begin_ns, int64_t end_ns, size_t columns)
-      : begin_ns_(begin_ns), step_ns_(std::max<int64_t>(1, (end_ns - begin_ns) / static_cast<int64_t>(columns))),
+      : begin_ns_(begin_ns),
+        step_ns_(std::max<int64_t>(1, (end_ns - begin_ns) / static_cast<int64_t>(columns))),
         cells_((end_ns - begin_ns) / step_ns_ + 1) {}
 
   void lay(const TimelineSeries& series) {

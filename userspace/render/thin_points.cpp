@@ -23,11 +23,13 @@ TimelinePoint merge(const TimelinePoint* first, size_t count) {
   return merged;
 }
 
-std::vector<TimelinePoint> merge_groups(const std::vector<TimelinePoint>& points, size_t group, bool keep_breaks) {
+std::vector<TimelinePoint> merge_groups(const std::vector<TimelinePoint>& points, size_t group,
+                                        bool keep_breaks) {
   std::vector<TimelinePoint> merged;
   size_t first = 0;
   for (size_t at = 1; at <= points.size(); ++at) {
-    const bool is_cut = at == points.size() || at - first == group || (keep_breaks && points[at].follows_a_break);
+    const bool is_cut =
+        at == points.size() || at - first == group || (keep_breaks && points[at].follows_a_break);
     if (!is_cut) continue;
     merged.push_back(merge(points.data() + first, at - first));
     first = at;

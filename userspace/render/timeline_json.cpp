@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <span>
 
 #include "base/text.h"
 #include "render/chart_content.h"
@@ -14,7 +15,8 @@
 namespace memlog {
 namespace {
 
-constexpr size_t kMostText = 300;  // bytes of a name, path or event's words
+constexpr size_t kMostText = 160;  // bytes of a name, path or event's words
+constexpr size_t kMostCgroups = 20;
 
 std::string milliseconds(int64_t time_ns) {
   const int64_t us = time_ns / 1000;
@@ -28,19 +30,22 @@ std::string nullable(Nullable value) { return value.has_value() ? fmt::format("{
 class Shares {
  public:
   Shares(const Timeline& timeline, const JsonBudget& budget) : budget_(budget) {
-    for (size_t rank = 0; rank < timeline.processes.size(); ++rank) {
+    const size_t processes = std::min(timeline.processes.size(), budget.processes);
+    for (size_t rank = 0; rank < processes; ++rank) {
       for (const TimelineSeries& series : timeline.processes[rank].series) {
         if (is_kept(timeline, rank, series)) total_ += worth(rank, series.name);
       }
     }
     total_ += 8;  // rest and totals
     total_ += 2 * static_cast<double>(timeline.host_series.size() + timeline.cgroups.size());
-    for (const TimelineDevice& device : timeline.devices) total_ += 4 * static_cast<double>(device.series.size());
+    for (const TimelineDevice& device : timeline.devices)
+      total_ += 4 * static_cast<double>(device.series.size());
   }
 
   // The page shows parts of RSS for a single process only, and swap and huge pages as totals.
   static bool is_kept(const Timeline& timeline, size_t rank, const TimelineSeries& series) {
-    const bool is_part = series.name == "anon_bytes" || series.name == "file_bytes" || series.name == "shmem_bytes";
+    const bool is_part =
+        series.name == "anon_bytes" || series.name == "file_bytes" || series.name == "shmem_bytes";
     if (is_part) return timeline.processes.size() == 1 && timeline.other_count == 0;
     if (series.name == "swap_bytes" || series.name == "hugetlb_bytes") return false;
     return rank < kNamedInPages || series.name == "rss_bytes";
@@ -68,7 +73,9 @@ class Writer {
     if (out_.back() != '{') out_ += ',';
     fmt::format_to(std::back_inserter(out_), "\"{}\":{}", name, json);
   }
-  void text(const char* name, std::string_view value) { field(name, json_string(value.substr(0, kMostText))); }
+  void text(const char* name, std::string_view value) {
+    field(name, json_string(value.substr(0, kMostText)));
+  }
   void open(const char* name, char bracket) {
     if (out_.back() != '{') out_ += ',';
     fmt::format_to(std::back_inserter(out_), "\"{}\":{}", name, bracket);
@@ -108,10 +115,12 @@ class Writer {
   void columns(const std::vector<TimelinePoint>& points) {
     const auto us = [&](size_t at) { return (points[at].begin_ns - begin_ns_) / 1000; };
     column("t", points, [&](size_t at) { return at == 0 ? us(0) : us(at) - us(at - 1); });
-    column("v", points, [&](size_t at) { return at == 0 ? points[0].mean : points[at].mean - points[at - 1].mean; });
+    column("v", points,
+           [&](size_t at) { return at == 0 ? points[0].mean : points[at].mean - points[at - 1].mean; });
     if (points.empty()) return;
     const int64_t span = span_us(points.front());
-    const bool same = std::all_of(points.begin(), points.end(), [&](const auto& one) { return span_us(one) == span; });
+    const bool same =
+        std::all_of(points.begin(), points.end(), [&](const auto& one) { return span_us(one) == span; });
     if (!same) column("d", points, [&](size_t at) { return span_us(points[at]); });
     if (same && span != 0) field("d", fmt::format("{}", span));
     if (std::any_of(points.begin(), points.end(), [](const auto& one) { return one.min != one.mean; })) {
@@ -131,9 +140,10 @@ class Writer {
   std::string out_ = "{";
 };
 
-void write_processes(Writer& writer, const Timeline& timeline, const Shares& shares) {
+void write_processes(Writer& writer, const Timeline& timeline, const Shares& shares,
+                     const JsonBudget& budget) {
   writer.open("processes", '[');
-  for (size_t rank = 0; rank < timeline.processes.size(); ++rank) {
+  for (size_t rank = 0; rank < std::min(timeline.processes.size(), budget.processes); ++rank) {
     const TimelineProcess& process = timeline.processes[rank];
     writer.item();
     writer.raw("{");
@@ -159,7 +169,8 @@ void write_processes(Writer& writer, const Timeline& timeline, const Shares& sha
 TimelineSeries summed(const Timeline& timeline, std::string_view name, size_t first_rank) {
   std::vector<const TimelineSeries*> all;
   for (size_t rank = first_rank; rank < timeline.processes.size(); ++rank) {
-    if (const TimelineSeries* series = find_series(timeline.processes[rank].series, name)) all.push_back(series);
+    if (const TimelineSeries* series = find_series(timeline.processes[rank].series, name))
+      all.push_back(series);
   }
   if (const TimelineSeries* series = find_series(timeline.others, name)) all.push_back(series);
   if (all.size() == 1) {
@@ -199,7 +210,8 @@ void write_surroundings(Writer& writer, const Timeline& timeline, const Shares& 
   }
   writer.close(']');
   writer.open("cgroups", '[');
-  for (const TimelineCgroup& cgroup : timeline.cgroups) {
+  for (const TimelineCgroup& cgroup :
+       std::span(timeline.cgroups).first(std::min(timeline.cgroups.size(), kMostCgroups))) {
     const TimelineSeries* limit = find_series(cgroup.series, "limit_bytes");
     if (limit == nullptr || limit->points.empty()) continue;
     writer.item();
@@ -300,7 +312,7 @@ std::string timeline_json(const Timeline& timeline, const JsonBudget& budget) {
   writer.field("interval_ms", milliseconds(timeline.interval_ns));
   writer.field("resolution_ms", milliseconds(timeline.resolution_ns));
   writer.field("sample_count", fmt::format("{}", timeline.sample_count));
-  write_processes(writer, timeline, shares);
+  write_processes(writer, timeline, shares, budget);
   write_sums(writer, timeline, shares);
   write_surroundings(writer, timeline, shares);
   write_events(writer, timeline, budget);

@@ -29,6 +29,7 @@ inline constexpr size_t kNamedInPages = 8;
 struct JsonBudget {
   size_t points = 36000;          // over all series of the run
   size_t points_a_series = 2000;  // at most
+  size_t processes = 200;         // with curves of their own
   size_t events = 2000;           // kills, marks and bad ends are the last to be left out
   size_t gaps = 1000;
 };

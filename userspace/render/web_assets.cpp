@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 // Made by memlog_embed (CMakeLists.txt).
-#define MEMLOG_ASSET(name)           \
+#define MEMLOG_ASSET(name)              \
   extern "C" const char asset_##name[]; \
   extern "C" const char asset_##name##_end[];
 MEMLOG_ASSET(page)
@@ -21,7 +21,9 @@ MEMLOG_ASSET(plotly_licence)
 namespace memlog {
 namespace {
 
-std::string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }
+std::string_view between(const char* begin, const char* end) {
+  return {begin, static_cast<size_t>(end - begin)};
+}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';

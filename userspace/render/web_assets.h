@@ -8,12 +8,12 @@
 namespace memlog {
 
 struct WebAssets {
-  std::string_view page;            // template with {{places}}
-  std::string_view style;           // CSS
-  std::string_view script;          // the page's module, all files joined
-  std::string_view script_sha256;   // hex, of `script`
-  std::string_view plotly_gzip;     // Plotly's minified source
-  std::string_view plotly_sha256;   // hex, of the source itself
+  std::string_view page;           // template with {{places}}
+  std::string_view style;          // CSS
+  std::string_view script;         // the page's module, all files joined
+  std::string_view script_sha256;  // hex, of `script`
+  std::string_view plotly_gzip;    // Plotly's minified source
+  std::string_view plotly_sha256;  // hex, of the source itself
   std::string_view plotly_licence;
 };
 
