@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 build_packages=(build-essential cmake ninja-build pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev libcli11-dev
-  libsqlite3-dev libcairo2-dev libgtest-dev libgmock-dev nlohmann-json3-dev libfmt-dev)
-test_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev locales strace git)
+  libsqlite3-dev libcairo2-dev libpng-dev libgtest-dev libgmock-dev nlohmann-json3-dev libfmt-dev)
+test_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev locales strace git chromium)
 bench_packages=(python3-psutil sysstat)
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
@@ -24,29 +24,37 @@ install_packages() {
     "${missing[@]}" >/dev/null
 }
 
+# npm takes the charting library when memlog is built. Debian's, unless there is one already.
+install_build_packages() {
+  command -v npm >/dev/null || build_packages+=(nodejs npm)
+  install_packages "${build_packages[@]}"
+}
+
 configure_and_build() {
   cmake --preset "$1" >/dev/null
   cmake --build --preset "$1"
 }
 
 case "${1:-help}" in
-  deps) install_packages "${build_packages[@]}" ;;
+  deps) install_build_packages ;;
   build)
-    install_packages "${build_packages[@]}"
+    install_build_packages
     configure_and_build release
     echo "built: build/release/memlog" >&2
     ;;
   demo)
-    install_packages "${build_packages[@]}"
+    install_build_packages
     configure_and_build release >&2
     tests/demo/run.sh build/release
     ;;
   test)
-    install_packages "${build_packages[@]}" "${test_packages[@]}"
+    install_build_packages
+    install_packages "${test_packages[@]}"
     tests/run.sh
     ;;
   bench)
-    install_packages "${build_packages[@]}" "${bench_packages[@]}"
+    install_build_packages
+    install_packages "${bench_packages[@]}"
     configure_and_build release >&2
     tests/bench/run.sh build/release
     ;;

@@ -88,8 +88,7 @@ TEST_F(Recording, NoSmapsFileIsOpenedUnlessAskedFor) {
   ASSERT_TRUE(worker.wait_for_output("ready"));
   Child trace =
       Child::start({"strace", "-f", "-qq", "-e", "trace=openat,open,openat2", "-o", log, MEMLOG_BINARY,
-                    "trace", "--db", database(), "--name", "e2e-smaps", "--interval", "50ms"},
-                   {{"ASAN_OPTIONS", "detect_leaks=0"}});  // the leak checker cannot work under strace
+                    "trace", "--db", database(), "--name", "e2e-smaps", "--interval", "50ms"});
   worker.finish();
   EXPECT_EQ(trace.finish().exit_status, 0);
   std::ifstream file(log);

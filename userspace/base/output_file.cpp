@@ -138,4 +138,13 @@ Status OutputFile::take_name() {
   return Ok{};
 }
 
+std::string free_file_name(const std::string& stem, const std::string& extension) {
+  std::string name = stem + extension;
+  for (int number = 2; faccessat(AT_FDCWD, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0 && number < 10000;
+       ++number) {
+    name = fmt::format("{}-{}{}", stem, number, extension);
+  }
+  return name;
+}
+
 }  // namespace memlog

@@ -49,4 +49,7 @@ class OutputFile {
   std::string buffer_;
 };
 
+// stem + extension, or stem-2 and so on: a default name takes no place that is taken.
+std::string free_file_name(const std::string& stem, const std::string& extension);
+
 }  // namespace memlog

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <string_view>
+#include <tuple>
 
 #include "base/talk.h"
 #include "base/text.h"
@@ -66,6 +67,16 @@ constexpr const char* kDevicesExamples = R"(Examples:
 Each tt-metal workload keeps its chips' memory in the files tt_device_<number>_memory. A workload that was killed leaves its
 bytes behind there (a ghost): memlog says which command clears them and never removes anything itself.)";
 
+constexpr const char* kRenderExamples = R"(Examples:
+  memlog render last                               memlog-run-7.png, or -2 and so on where that is taken
+  memlog render last --html report.html            one file with everything in it; opens without a network
+  memlog render before after --align start --png compare.png
+  memlog render 7 --since 12:30 --until 12:45 --process worker --theme dark
+  memlog render --from-csv pid_memory.csv --png memory.png
+
+--since and --until: 2026-06-05 12:30, 12:30:05, 10m (after the start) or -10m (before the end).
+--metrics: rss, swap, hugetlb, oom, dram. What was written is printed on stdout.)";
+
 constexpr const char* kMainExamples = R"(Examples:
   sudo memlog trace --name worker                  record, until the last worker ends
   memlog show last                                 what happened
@@ -92,6 +103,7 @@ class HelpFormatter : public CLI::Formatter {
     if (is_main) return "Usage: memlog COMMAND [OPTIONS]\n";
     std::string arguments;
     if (app->get_name() == "show") arguments = " [RUN]";
+    if (app->get_name() == "render") arguments = " [RUN...]";
     if (app->get_name() == "sql") arguments = " [QUERY]";
     if (app->get_name() == "export") arguments = " [RUN]";
     if (app->get_name() == "import") arguments = " FILE...";
@@ -139,6 +151,7 @@ struct Texts {
   bool children = false;
   bool no_children = false;
   std::string format;
+  std::string align;
   std::vector<std::string> unexpected;  // run: words before --
 };
 
@@ -148,11 +161,33 @@ struct Parsed {
   RunsOptions runs;
   ShowOptions show;
   SqlOptions sql;
+  RenderOptions render;
   ExportOptions export_run;
   ImportOptions import_files;
   DevicesOptions devices;
   std::function<int()> recipe;
 };
+
+// An option whose value may be left out: empty then.
+void add_optional_file(CLI::App& command, const char* name, const char* help,
+                       std::optional<std::string>& path) {
+  command
+      .add_option(
+          name,
+          [&path](const CLI::results_t& words) {
+            path = words.empty() ? std::string() : words.front();
+            return true;
+          },
+          help)
+      ->type_name("[FILE]")
+      ->expected(0, 1);
+}
+
+void add_pictures(CLI::App& command, std::optional<std::string>& png, std::optional<std::string>& html) {
+  add_optional_file(command, "--png", "Write a picture [default name: memlog-run-N.png]", png);
+  add_optional_file(command, "--html",
+                    "Write a report that opens in a browser [default name: memlog-run-N.html]", html);
+}
 
 void add_record_options(CLI::App& command, Parsed& parsed) {
   RecordOptions& options = parsed.record;
@@ -183,6 +218,9 @@ void add_record_options(CLI::App& command, Parsed& parsed) {
       ->type_name("TEXT");
   command.add_flag("--pss", options.pss,
                    "Also measure PSS, which may hold the process up: within 1 % of the time");
+  add_pictures(command, options.png, options.html);
+  add_optional_file(command, "--csv", "Write the samples as CSV [default name: memlog-run-N.csv]",
+                    options.csv);
   command.add_flag("--device-dram", options.device_dram, "Also sample the memory of accelerator chips");
   command.add_option("--device-dir", options.device_dir, "Where their regions are [default: /dev/shm]")
       ->type_name("DIR");
@@ -191,6 +229,7 @@ void add_record_options(CLI::App& command, Parsed& parsed) {
   command.add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
 }
 
+// --png [FILE] and --html [FILE]; without FILE a default name.
 void add_trace(CLI::App& app, Parsed& parsed) {
   CLI::App* command = app.add_subcommand("trace", "Record processes by name, id, command line or cgroup");
   add_record_options(*command, parsed);
@@ -277,6 +316,42 @@ void add_devices(CLI::App& app, Parsed& parsed) {
   command->callback([&parsed] { parsed.recipe = [&parsed] { return run_devices(parsed.devices); }; });
 }
 
+void add_render(CLI::App& app, Parsed& parsed) {
+  RenderOptions& options = parsed.render;
+  CLI::App* command = app.add_subcommand("render", "Draw runs or CSV files as a PNG or an HTML report");
+  command->add_option("RUN", options.runs, kRunHelp)->type_name("");
+  add_pictures(*command, options.png, options.html);
+  command->add_option("--from-csv", options.files, "Draw this CSV file; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--width", options.width, "In pixels [default: 1600]")->type_name("N");
+  command->add_option("--height", options.height, "In pixels [default: 1000, more for several runs]")
+      ->type_name("N");
+  command->add_option("--scale", options.scale, "Real pixels a pixel, 2 for dense screens [default: 1]")
+      ->type_name("N");
+  command->add_option("--theme", options.theme, "light or dark")->type_name("THEME");
+  command->add_option("--since", options.since, "Only from this time on")->type_name("TIME");
+  command->add_option("--until", options.until, "Only up to this time")->type_name("TIME");
+  command->add_option("--process", options.processes, "Only processes of this name or id; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--metrics", options.metrics, "What to draw, by commas")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--align", parsed.texts.align,
+                   "Several runs: on the clock, or each at its start [default: clock]")
+      ->type_name("clock|start");
+  command->add_flag("--local,!--utc", options.is_local, "Times in the local zone instead of UTC");
+  command->add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
+  command->footer(kRenderExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_render(parsed.render); }; });
+}
+
 // From what was typed to what it means.
 void finish_record_options(Parsed& parsed) {
   RecordOptions& options = parsed.record;
@@ -306,6 +381,11 @@ void finish_reading_options(Parsed& parsed) {
     throw FatalError({fmt::format("reading --limit '{}'", parsed.runs.limit), "it must be 0 or more", ""},
                      FatalError::kBadUsage);
   if (parsed.show.run.empty()) parsed.show.run = "last";
+  const std::string& align = parsed.texts.align;
+  if (!align.empty() && align != "clock" && align != "start")
+    throw FatalError({fmt::format("reading --align '{}'", printable(align)), "there are clock and start", ""},
+                     FatalError::kBadUsage);
+  parsed.render.align_start = align == "start";
   if (parsed.export_run.run.empty()) parsed.export_run.run = "last";
   const std::string& format = parsed.texts.format;
   if (format.empty()) return;
@@ -354,7 +434,7 @@ int run_command_line(int argc, char** argv) {
   app.footer(kMainExamples);
   Parsed parsed;
   for (const auto add :
-       {add_trace, add_run, add_runs, add_show, add_sql, add_export, add_import, add_devices})
+       {add_trace, add_run, add_runs, add_show, add_sql, add_render, add_export, add_import, add_devices})
     add(app, parsed);
   try {
     parse(app, parsed, argc, argv);

@@ -32,6 +32,9 @@ struct RecordOptions {
   std::vector<int64_t> devices;  // processes that have one of these cards open
   bool quiet = false;
   bool no_bpf = false;
+  std::optional<std::string> png;  // files to make when the run has ended: unset: none; empty: a default name
+  std::optional<std::string> html;
+  std::optional<std::string> csv;
   std::vector<std::string> command;  // run: what to launch
   std::string command_line;          // memlog's own, for the record
 };
@@ -85,6 +88,27 @@ struct DevicesOptions {
   bool json = false;
 };
 int run_devices(const DevicesOptions& options);
+
+struct RenderOptions {
+  std::string database;
+  std::vector<std::string> runs;    // ids, labels or "last"; empty without files: the last run
+  std::vector<std::string> files;   // CSV files to draw beside them
+  std::optional<std::string> png;   // unset: not asked for; empty: a default name; "-" is stdout
+  std::optional<std::string> html;  // the same; where neither is asked for a PNG is made
+  int width = 1600;                 // logical pixels
+  int height = 0;                   // 0: what suits
+  double scale = 1;                 // real pixels a logical one
+  std::string theme;  // "light", "dark"; empty: light, in HTML what the reader's browser prefers
+  std::string since;  // a time of day, a date and time, or a span: see cli/render_window.h
+  std::string until;
+  std::vector<std::string> processes;  // names and pids; empty: all
+  std::vector<std::string> metrics;    // columns or their short names; empty: what tells the story
+  bool align_start = false;            // several runs: each at its own start instead of on the clock
+  bool is_local = false;               // local time instead of UTC
+};
+int run_render(const RenderOptions& options);
+// "rss" -> "rss_bytes", "oom" -> "oom_score"; a column's name is itself.
+std::string metric_column(const std::string& metric);
 
 // Parses `argv` and runs the subcommand. Usage errors exit 2.
 int run_command_line(int argc, char** argv);

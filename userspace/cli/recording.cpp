@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/output_file.h"
 #include "base/small_file.h"
 #include "base/talk.h"
 #include "base/text.h"
 #include "cli/recording_talk.h"
+#include "cli/render.h"
 #include "collect/device_driver.h"
 #include "collect/event_source.h"
 #include "record/recorder.h"
@@ -19,6 +21,7 @@
 #include "record/survival.h"
 #include "record/writer_thread.h"
 #include "store/location.h"
+#include "store/repair.h"
 
 namespace memlog {
 namespace {
@@ -84,6 +87,33 @@ Recorder::Options recorder_options(const RecordOptions& options, const Survival&
   if (options.device_dram) recording.device_directory = options.device_dir;
   recording.kept_file_limit = survival.file_limit > kReservedFiles ? survival.file_limit - kReservedFiles : 0;
   return recording;
+}
+
+// The files that were asked for, of the run that has just ended. One that cannot be made does not keep the others.
+void write_outputs(const RecordOptions& options, const std::string& database, int64_t run_id) {
+  if (options.png || options.html) {
+    RenderOptions render;
+    render.png = options.png;
+    render.html = options.html;
+    Database opened = or_die(open_for_reading(database));
+    const Result<std::vector<std::string>> paths = render_run_files(opened, run_id, render);
+    if (!paths) complain(paths.error());
+    if (paths) {
+      for (const std::string& path : *paths) say("wrote " + path);
+    }
+  }
+  if (!options.csv) return;
+  ExportOptions csv;
+  csv.database = database;
+  csv.run = std::to_string(run_id);
+  csv.csv =
+      options.csv->empty() ? free_file_name(fmt::format("memlog-run-{}", run_id), ".csv") : *options.csv;
+  try {
+    run_export(csv);
+    say("wrote " + csv.csv);
+  } catch (const FatalError& failure) {
+    complain(failure.error());
+  }
 }
 
 }  // namespace
@@ -171,6 +201,7 @@ RecordingOutcome record(const RecordOptions& options, const Target& target) {
                      exec_failed ? Launcher::exec_failure_status(begun.error().code) : kTargetGone);
   }
   talk.say_end(writer->run_id(), why, recorder.numbers());
+  write_outputs(options, database, writer->run_id());
   return {writer->run_id(), recorder.launched_status()};
 }
 

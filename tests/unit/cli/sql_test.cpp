@@ -66,9 +66,11 @@ TEST_F(SqlTest, ATableAlignsNumbersRightAndIsPrintable) {
 }
 
 TEST_F(SqlTest, TheMemoryViewSpeaksInTheUnitsOfTheOldCsv) {
-  EXPECT_EQ(sql("SELECT * FROM memory WHERE pid = 1001 ORDER BY time_utc LIMIT 1").out,
-            "run,time_utc,pid,process_name,rss_mib,swap_mib,oom_score\n"
-            "1,2026-06-05T12:34:56.000000+00:00,1001,train.py,100.0,0.0,600\n");
+  EXPECT_EQ(
+      sql("SELECT * FROM memory WHERE pid = 1001 ORDER BY time_utc LIMIT 1").out,
+      "run,time_utc,pid,process_name,rss_mib,swap_mib,oom_score,dram_chip_count,dram_total_mib,dram_avg_mib,"
+      "dram_min_mib,dram_max_mib,device_dram_mib\n"
+      "1,2026-06-05T12:34:56.000000+00:00,1001,train.py,100.0,0.0,600,,,,,,\n");
 }
 
 TEST_F(SqlTest, WhatIsNoQuestionIsRefusedWithStatusTwoAndLeavesNoFile) {
