@@ -65,7 +65,7 @@ void store_samples(const std::string& path, int64_t count) {
     sample.key = 1;
     sample.time_ns = kStart + tick * kNsPerMs;
     sample.anon_bytes = ((int64_t{1} << 20U) + tick % 100'000 + static_cast<int64_t>(noise >> 52U)) * 4096;
-    sample.file_bytes = 20'000 * 4096;
+    sample.file_bytes = int64_t{20'000} * 4096;
     sample.shmem_bytes = 0;
     sample.rss_bytes = sample.anon_bytes + sample.file_bytes;
     sample.swap_bytes = 0;

@@ -156,7 +156,7 @@ Status CsvImporter::take(const CsvSample& sample) {
   if (!sample.time_ns.has_value()) return Ok{};
   ProcessSample values = sample.values;
   values.time_ns = sample.time_ns.value();
-  const Status status = run_->add_sample(*id, values);
+  Status status = run_->add_sample(*id, values);
   if (!status) return failed(fmt::format("line {}: {}", reader_->line(), status.error().reason));
   return status;
 }
@@ -173,7 +173,7 @@ Result<int64_t> CsvImporter::process_of(const CsvSample& sample) {
   const std::string key = fmt::format("{} {}", sample.pid, sample.process_name);
   const auto found = by_name_.find(key);
   if (found != by_name_.end()) return latest_id_ = found->second;
-  const Result<int64_t> id = new_process(sample);
+  Result<int64_t> id = new_process(sample);
   if (!id) return id;
   by_name_.emplace(key, *id);
   return latest_id_ = *id;
@@ -184,7 +184,7 @@ Result<int64_t> CsvImporter::new_process(const CsvSample& sample) {
     return failed(fmt::format("line {}: more than {} processes", reader_->line(), kMostProcesses));
   const std::string name =
       reader_->has_process_name() ? std::string(sample.process_name) : std::string(basename_of(path_));
-  const Result<int64_t> id = run_->add_process(sample.pid, name, sample.time_ns.value_or(0));
+  Result<int64_t> id = run_->add_process(sample.pid, name, sample.time_ns.value_or(0));
   if (!id) return failed(fmt::format("line {}: {}", reader_->line(), id.error().reason));
   if (!reader_->is_wide()) return id;
   by_number_.emplace(sample.process.value(), *id);
@@ -208,7 +208,7 @@ Status CsvImporter::take_process_facts(int64_t id) {
     if (text != nullptr && fact.column == std::string_view("end_reason") && *text == word(EndReason::running))
       fact.value = std::string_view(word(EndReason::unseen));
   }
-  const Status status = run_->set_process_facts(id, stored);
+  Status status = run_->set_process_facts(id, stored);
   if (!status) return failed(fmt::format("line {}: {}", reader_->line(), status.error().reason));
   return status;
 }
@@ -222,7 +222,7 @@ Status CsvImporter::take_run_facts() {
   }
   const std::vector<StoredFact> stored = stored_facts(kRunFacts, facts);
   if (stored.empty()) return Ok{};
-  const Status status = run_->set_run_facts(stored);
+  Status status = run_->set_run_facts(stored);
   if (!status) return failed(fmt::format("line {}: {}", reader_->line(), status.error().reason));
   return status;
 }

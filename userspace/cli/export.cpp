@@ -74,6 +74,7 @@ class WideExport {
 
   void write() {
     std::vector<std::string> columns;
+    columns.reserve(kProcessColumns.size());
     for (const auto& column : kProcessColumns) columns.emplace_back(column.name);
     SampleStream stream = or_die(SampleStream::open(database_, run_id_, columns));
     for (size_t i = 0; i < stream.processes().size(); ++i) numbers_[stream.processes()[i].id] = i;

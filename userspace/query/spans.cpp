@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/spans.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace memlog {
@@ -30,10 +32,11 @@ Result<SpanReader> SpanReader::prepare(Database& database, const RollupTable& ta
   const std::string rows = " FROM " + table.rollup + " WHERE " + table.key + " = ?1 ";
   for (const auto& [statement, sql] : {
            std::pair<Statement*, std::string>{
-               &reader.select_rows_, "SELECT " + row_columns + rows +
-                                         "AND level = ?2 AND begin_ns BETWEEN ?3 AND ?4 ORDER BY begin_ns"},
-           {&reader.select_samples_,
-            "SELECT " + sample_columns + samples + "AND time_ns BETWEEN ?2 AND ?3 ORDER BY time_ns"},
+               &reader.select_rows_,
+               fmt::format("SELECT {}{}AND level = ?2 AND begin_ns BETWEEN ?3 AND ?4 ORDER BY begin_ns",
+                           row_columns, rows)},
+           {&reader.select_samples_, fmt::format("SELECT {}{}AND time_ns BETWEEN ?2 AND ?3 ORDER BY time_ns",
+                                                 sample_columns, samples)},
            {&reader.select_top_, "SELECT level" + rows + "ORDER BY level DESC LIMIT 1"},
            {&reader.select_first_, "SELECT time_ns" + samples + "ORDER BY time_ns LIMIT ?2"},
        }) {

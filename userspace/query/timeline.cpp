@@ -195,7 +195,7 @@ bool TimelineReader::is_wanted(const TimelineProcess& process, const std::string
 }
 
 Status TimelineReader::choose_processes() {
-  const Status status = database_.each(
+  Status status = database_.each(
       "SELECT id, pid, parent_pid, name, comm, cmdline, first_seen_ns, ended_ns, end_reason, exit_status, "
       "exit_signal, peak_rss_bytes, peak_source, sample_count FROM process WHERE run_id = ?1 AND "
       "first_seen_ns "
@@ -289,7 +289,7 @@ Status TimelineReader::find_peaks(SpanReader& reader, int64_t key, int top,
                                   const std::vector<std::string>& columns,
                                   std::vector<TimelineSeries>& series) const {
   std::vector<std::optional<Span>> largest(columns.size());
-  const Status status = reader.read(key, top, kEarliestNs, INT64_MAX, INT64_MAX, [&](const Span& span) {
+  Status status = reader.read(key, top, kEarliestNs, INT64_MAX, INT64_MAX, [&](const Span& span) {
     for (size_t i = 0; i < columns.size(); ++i) {
       if (!span.measures[i].is_known) continue;
       if (!largest[i] || span.measures[i].max > largest[i]->measures[i].max) largest[i] = span;

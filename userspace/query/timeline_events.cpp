@@ -42,7 +42,7 @@ Status note_left_out(Database& database, Timeline& timeline, const std::string& 
 }
 
 Status add_kills(Database& database, Timeline& timeline) {
-  const Status status = database.each(
+  Status status = database.each(
       "SELECT time_ns, process_id, comm, pid, constraint_kind, limit_cgroup, limit_bytes FROM oom_kill "
       "WHERE run_id = ? AND time_ns BETWEEN ? AND ? ORDER BY time_ns, id LIMIT ?",
       {Nullable(timeline.run_id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns),
@@ -59,7 +59,7 @@ Status add_kills(Database& database, Timeline& timeline) {
 
 Status add_notes(Database& database, Timeline& timeline) {
   const size_t before = timeline.events.size();
-  const Status status = database.each(
+  Status status = database.each(
       "SELECT time_ns, kind, coalesce(process_id, 0), coalesce(detail ->> '$.text', detail) FROM event "
       "WHERE run_id = ? AND kind IN ('mark', 'note', 'clock_step') AND time_ns BETWEEN ? AND ? "
       "ORDER BY time_ns, id LIMIT ?",
@@ -108,8 +108,8 @@ std::string process_event_text(const TimelineProcess& process, EventKind kind, c
 }
 
 Status add_process_events(Database& database, Timeline& timeline, const TimelineProcess& process) {
-  constexpr std::array kKinds = {EventKind::attach, EventKind::detach, EventKind::exec, EventKind::rename,
-                                 EventKind::exit};
+  constexpr std::array kinds = {EventKind::attach, EventKind::detach, EventKind::exec, EventKind::rename,
+                                EventKind::exit};
   return database.each(
       "SELECT time_ns, kind, detail ->> '$.status', detail ->> '$.signal', detail ->> '$.reason', "
       "coalesce(detail ->> '$.exe', detail ->> '$.filename', detail ->> '$.comm') FROM event "
@@ -118,7 +118,7 @@ Status add_process_events(Database& database, Timeline& timeline, const Timeline
       {Nullable(process.id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns),
        Nullable(kMostOfAProcess)},
       [&](const Statement& row) {
-        for (const EventKind kind : kKinds) {
+        for (const EventKind kind : kinds) {
           if (row.text_or(1) != word(kind)) continue;
           timeline.events.push_back(
               {row.integer(0).value_or(0), kind, process.id, process_event_text(process, kind, row)});
@@ -178,17 +178,17 @@ Status add_events(Database& database, Timeline& timeline) {
 }
 
 Status add_gaps(Database& database, Timeline& timeline) {
-  constexpr std::array kKinds = {GapKind::late_tick,      GapKind::missed_ticks, GapKind::event_loss,
-                                 GapKind::queue_overflow, GapKind::storage,      GapKind::suspend,
-                                 GapKind::unreadable};
-  const Status status = database.each(
+  constexpr std::array kinds = {GapKind::late_tick,      GapKind::missed_ticks, GapKind::event_loss,
+                                GapKind::queue_overflow, GapKind::storage,      GapKind::suspend,
+                                GapKind::unreadable};
+  Status status = database.each(
       "SELECT started_ns, ended_ns, kind, lost_count, coalesce(detail, '') FROM gap "
       "WHERE run_id = ?1 AND started_ns <= ?3 AND ended_ns >= ?2 ORDER BY ended_ns - started_ns DESC LIMIT "
       "?4",
       {Nullable(timeline.run_id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns),
        Nullable(static_cast<int64_t>(kMostTimelineGaps))},
       [&](const Statement& row) {
-        for (const GapKind kind : kKinds) {
+        for (const GapKind kind : kinds) {
           if (row.text_or(2) != word(kind)) continue;
           timeline.gaps.push_back({row.integer(0).value_or(0), row.integer(1).value_or(0), kind,
                                    gap_text(kind, row.integer(3), row.text_or(4))});

@@ -34,7 +34,7 @@ Status read_changes(SpanReader& reader, size_t index, const OtherProcess& proces
     for (size_t i = 0; i < kRollupMostColumns; ++i)
       if (span.measures[i].is_known) change.values[i] = span.measures[i].*part;
   };
-  const Status status = reader.read(process.id, level, from_ns, until_ns, INT64_MAX, [&](const Span& span) {
+  Status status = reader.read(process.id, level, from_ns, until_ns, INT64_MAX, [&](const Span& span) {
     // One that was there before the window has its first known value from the window's begin.
     const bool was_there = is_first && process.first_seen_ns < from_ns;
     add(was_there ? from_ns : span.begin_ns, span, &SpanMeasure::mean);

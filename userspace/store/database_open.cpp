@@ -158,6 +158,9 @@ Status Database::check_size(int64_t size, int64_t pages, int64_t page_size) cons
 }
 
 Status Database::check_version(Mode mode) {
+  // One snapshot: another process may be making the very same file.
+  const Result<Transaction> snapshot = Transaction::begin_reading(*this);
+  if (!snapshot) return opening_error();
   const Result<Nullable> version = integer("PRAGMA user_version");
   const Result<Nullable> application = version ? integer("PRAGMA application_id") : version;
   const Result<Nullable> tables = application ? integer("SELECT count(*) FROM sqlite_schema") : application;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/run_import.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -39,6 +41,7 @@ Result<RunImport> RunImport::begin(Database& database, const RunStart& run,
     names += std::string(", ") + kProcessColumns[index].name;
     marks += ", ?";
   }
+  const std::string insert = "INSERT OR REPLACE INTO process_sample (" + names + ") VALUES ";
   std::string rows = "(" + marks + ")";
   for (size_t i = 1; i < kRowsAStatement; ++i) rows += ", (" + marks + ")";
   for (const auto& [statement, sql] :
@@ -46,9 +49,8 @@ Result<RunImport> RunImport::begin(Database& database, const RunStart& run,
             &import.insert_process_,
             "INSERT INTO process (run_id, pid, comm, name, first_seen_ns, first_seen_by, end_reason) "
             "VALUES (?, ?, ?, ?, ?, 'import', 'unseen')"},
-        {&import.insert_sample_,
-         "INSERT OR REPLACE INTO process_sample (" + names + ") VALUES (" + marks + ")"},
-        {&import.insert_samples_, "INSERT OR REPLACE INTO process_sample (" + names + ") VALUES " + rows}}) {
+        {&import.insert_sample_, fmt::format("{}({})", insert, marks)},
+        {&import.insert_samples_, insert + rows}}) {
     Result<Statement> prepared = database.prepare(sql);
     if (!prepared) return prepared.error();
     *statement = *std::move(prepared);

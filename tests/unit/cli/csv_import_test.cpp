@@ -127,11 +127,15 @@ TEST_F(CsvImportTest, SemicolonsAreRefused) {
 
 TEST_F(CsvImportTest, WhatPowerLossLeftIsRefusedByLineOrTakenAsFarAsItIsWhole) {
   const std::string row = "2026-06-05T12:34:5";
-  const std::string rest = "+00:00,7,worker,5,0.0,0,0.0,1\r\n";
   std::string text = kHeader;
-  for (const char* second : {"0", "1", "2"}) text += row + second + rest;
+  const auto add_row = [&](char second) {
+    text += row;
+    text += second;
+    text += "+00:00,7,worker,5,0.0,0,0.0,1\r\n";
+  };
+  for (const char second : {'0', '1', '2'}) add_row(second);
   text += std::string(512, '\0');
-  for (const char* second : {"3", "4"}) text += row + second + rest;
+  for (const char second : {'3', '4'}) add_row(second);
   text += row;
   EXPECT_EQ(import(file(text)), "importing " + directory_.path() + "/in.csv: line 5: 512 NUL bytes");
   ASSERT_EQ(import(file(text), true), "");

@@ -44,6 +44,7 @@ class TimelineTest : public ::testing::Test {
   // "begin-end:min..max" in seconds of the run, '/' before those that follow a break.
   static std::vector<std::string> text(const TimelineSeries& series) {
     std::vector<std::string> lines;
+    lines.reserve(series.points.size());
     for (const TimelinePoint& point : series.points)
       lines.push_back((point.follows_a_break ? "/" : "") +
                       std::to_string((point.begin_ns - kStart) / kNsPerSecond) + "-" +
@@ -123,13 +124,13 @@ TEST_F(TimelineTest, ARecordedGapIsABreakHoweverShort) {
 
 TEST_F(TimelineTest, ALongRunIsThinnedAndItsOneSpikeStaysAtItsTime) {
   begin();
-  constexpr int64_t kCount = 100'000;
-  write_long_run(kCount, [](int64_t tick) { return tick == 77'777 ? 9000 : 100; });
-  end(kCount - 1);
+  constexpr int64_t sample_count = 100'000;
+  write_long_run(sample_count, [](int64_t tick) { return tick == 77'777 ? 9000 : 100; });
+  end(sample_count - 1);
   TimelineRequest request;
   request.points = 500;
   const Timeline timeline = read(request);
-  EXPECT_EQ(timeline.sample_count, kCount);
+  EXPECT_EQ(timeline.sample_count, sample_count);
   EXPECT_GT(timeline.resolution_ns, 0);
   const TimelineSeries& series = timeline.processes[0].series[0];
   EXPECT_EQ(series.peak, Nullable(9000));
@@ -137,7 +138,7 @@ TEST_F(TimelineTest, ALongRunIsThinnedAndItsOneSpikeStaysAtItsTime) {
   EXPECT_LE(series.points.size(), 520U);
   EXPECT_GE(series.points.size(), 200U);
   EXPECT_EQ(series.points.front().begin_ns, at(0));
-  EXPECT_EQ(series.points.back().end_ns, at(kCount - 1));
+  EXPECT_EQ(series.points.back().end_ns, at(sample_count - 1));
   int spikes = 0;
   for (const TimelinePoint& point : series.points) {
     EXPECT_FALSE(point.follows_a_break);
@@ -153,6 +154,7 @@ TEST_F(TimelineTest, APauseInsideARollupRowIsStillABreakAtItsTime) {
   begin();
   write({literal_process(1)});
   std::vector<Record> records;
+  records.reserve(20'000);
   for (int64_t tick = 0; tick < 20'000; ++tick)
     records.emplace_back(literal_sample(1, tick < 7777 ? tick : tick + 5000, 1));
   write(records);
@@ -272,6 +274,7 @@ TEST_F(TimelineTest, KillsExitsAndMarksAreToldInWords) {
   end(4);
   const Timeline timeline = read();
   std::vector<std::string> texts;
+  texts.reserve(timeline.events.size());
   for (const TimelineEvent& event : timeline.events) texts.push_back(event.text);
   EXPECT_THAT(texts, ElementsAre("epoch 2", "OOM kill: worker (1001), limit of /jobs 32.0 MiB",
                                  "worker (1001) was killed for memory"));
