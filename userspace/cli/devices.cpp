@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/talk.h"
@@ -220,12 +221,22 @@ int run_devices(const DevicesOptions& options) {
   sampling.directory = options.device_dir;
   sampling.users.sees_every_process = reader_sees_every_process();
   DeviceSampler sampler(std::move(sampling));
-  const ClockPair clocks = read_clock_pair();
   std::vector<Region> regions;
-  const Status listed =
-      sampler.sample(clocks.boot_ns, clocks.wall_ns - clocks.boot_ns, [&](const DeviceReading& reading) {
-        if (!reading.is_gone) regions.push_back(region_from(reading));
-      });
+  bool is_settling = false;
+  const auto look = [&] {
+    const ClockPair clocks = read_clock_pair();
+    regions.clear();
+    is_settling = false;
+    return sampler.sample(clocks.boot_ns, clocks.wall_ns - clocks.boot_ns, [&](const DeviceReading& reading) {
+      if (!reading.is_gone) regions.push_back(region_from(reading));
+      is_settling = is_settling || reading.is_settling;
+    });
+  };
+  Status listed = look();
+  if (listed && is_settling) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    listed = look();
+  }
   if (!listed) throw FatalError(listed.error());
   if (regions.empty()) {
     say(

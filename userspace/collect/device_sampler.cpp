@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kMostReads = 4;
 constexpr size_t kLastUpdateAt = 8;
+constexpr int64_t kSettlingNs = 200 * kNsPerMs;
 constexpr int64_t kListIntervalNs = kNsPerSecond;
 constexpr int64_t kTimestampGrainNs = 50 * kNsPerMs;  // file timestamps move in steps below this
 
@@ -35,6 +36,7 @@ Nullable saturating_rest(Nullable total, Nullable part) {
 }  // namespace
 
 Status DeviceSampler::sample(int64_t now_ns, int64_t wall_minus_boot_ns, const Sink& sink) {
+  now_ns_ = now_ns;
   users_.begin_tick(now_ns, wall_minus_boot_ns);
   // Opened anew each time: the directory of a container may be another one by now.
   const int fd = open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -106,6 +108,7 @@ void DeviceSampler::look(Known& known, int directory, DeviceReading& reading) {
   reading.name = known.name;
   reading.is_gone = false;
   reading.is_made_anew = false;
+  reading.is_settling = false;
   reading.error_code = 0;
   reading.reason.clear();
   reading.region = nullptr;
@@ -123,7 +126,7 @@ void DeviceSampler::look(Known& known, int directory, DeviceReading& reading) {
     reading.error_code = status.error().code;
     reading.is_gone = status.error().code == ENOENT;
     reading.reason = reading.is_gone ? "it is gone" : status.error().reason;
-    known.ghost_bytes = {};
+    known.settled_bytes = known.settling_bytes = known.settling_since_ns = 0;
   }
 }
 
@@ -150,50 +153,77 @@ Status DeviceSampler::open_region(Known& known, int directory, DeviceReading& re
 }
 
 Status DeviceSampler::read_settled(Known& known, DeviceReading& reading) {
+  Shares shares;
   for (int i = 0; i < kMostReads; ++i) {
     const Result<std::string_view> bytes = read_from_start(known.fd.get(), buffer_, known.name);
     if (!bytes) return bytes.error();
     Result<DeviceRegion> region = parse_device_region(*bytes);
     if (!region) return region.error();
     region_ = std::move(*region);
-    judge_users(known, reading);
+    shares = judge_users(known, reading);
     std::array<char, 8> last_update{};
     const ssize_t got = pread(known.fd.get(), last_update.data(), last_update.size(), kLastUpdateAt);
     const bool has_moved =
         got != static_cast<ssize_t>(last_update.size()) ||
         std::memcmp(last_update.data(), buffer_.data() + kLastUpdateAt, last_update.size()) != 0;
-    // A total is written before its slot: between the two it looks like a ghost.
-    const bool is_new_ghost = reading.ghost_bytes.value_or(0) > known.ghost_bytes.value_or(0);
-    if (!has_moved && !is_new_ghost) break;
+    if (!has_moved && shares.rest.value_or(0) <= known.settled_bytes) break;
   }
-  known.ghost_bytes = reading.ghost_bytes;
+  share_out(known, shares, reading);
   reading.region = &region_;
   reading.reason = region_.doubt;
   return Ok{};
 }
 
-void DeviceSampler::judge_users(const Known& known, DeviceReading& reading) {
-  Nullable live = 0;
-  Nullable dead = 0;
-  Nullable unknown = 0;
+DeviceSampler::Shares DeviceSampler::judge_users(const Known& known, DeviceReading& reading) {
+  Shares shares;
   reading.users.clear();
   for (const DeviceSlot& slot : region_.users()) {
     const DeviceUsers::Verdict verdict = users_.judge(slot, known.file);
     reading.users.push_back({slot, verdict.state, verdict.pid});
-    Nullable& sum = verdict.state == DeviceUserState::live   ? live
-                    : verdict.state == DeviceUserState::dead ? dead
-                                                             : unknown;
+    Nullable& sum = verdict.state == DeviceUserState::live   ? shares.live
+                    : verdict.state == DeviceUserState::dead ? shares.dead
+                                                             : shares.unknown;
     sum = sum + slot.memory.dram_bytes;
+    if (verdict.state != DeviceUserState::dead) shares.has_writer = true;
   }
-  const Nullable rest = saturating_rest(region_.totals.dram_bytes, live + unknown);
-  reading.live_bytes = live;
-  reading.ghost_bytes = rest;
-  reading.unknown_bytes = unknown;
-  if (!region_.is_full || !rest.has_value()) return;
-  // Whoever found no free slot is in the totals only: what no slot accounts for is not known to be a ghost.
-  reading.ghost_bytes = dead.has_value() ? Nullable(std::min(dead.value(), rest.value())) : Nullable();
-  reading.unknown_bytes =
-      reading.ghost_bytes.has_value() ? unknown + (rest.value() - reading.ghost_bytes.value()) : Nullable();
+  shares.rest = saturating_rest(region_.totals.dram_bytes, shares.live + shares.unknown);
+  return shares;
+}
+
+// What no living process's slot accounts for is a ghost where a dead one's does, where nobody is left to write, or where
+// it has stayed for a while. Else it may be a change under way, or the bytes of one who found no free slot: unknown.
+void DeviceSampler::share_out(Known& known, const Shares& shares, DeviceReading& reading) {
+  reading.live_bytes = shares.live;
+  reading.unknown_bytes = shares.unknown;
+  reading.ghost_bytes = shares.rest;
+  if (!shares.rest.has_value()) return;
+  const int64_t rest = shares.rest.value();
+  const int64_t settled = settle(known, rest);
+  if (!region_.is_full && !shares.has_writer) return;
+  if (!shares.dead.has_value()) {
+    reading.ghost_bytes = reading.unknown_bytes = {};
+    return;
+  }
+  const int64_t dead = std::min(shares.dead.value(), rest);
+  reading.ghost_bytes = region_.is_full ? dead : std::max(dead, settled);
+  reading.unknown_bytes = shares.unknown + (rest - reading.ghost_bytes.value());
+  reading.is_settling = !region_.is_full && rest > reading.ghost_bytes.value();
+}
+
+// The least that was unaccounted for at every look during kSettlingNs.
+int64_t DeviceSampler::settle(Known& known, int64_t rest) const {
+  if (known.settling_since_ns == 0) {
+    known.settling_since_ns = now_ns_;
+    known.settling_bytes = rest;
+  }
+  known.settling_bytes = std::min(known.settling_bytes, rest);
+  if (now_ns_ - known.settling_since_ns >= kSettlingNs) {
+    known.settled_bytes = known.settling_bytes;
+    known.settling_bytes = rest;
+    known.settling_since_ns = now_ns_;
+  }
+  known.settled_bytes = std::min(known.settled_bytes, rest);
+  return known.settled_bytes;
 }
 
 }  // namespace memlog

@@ -39,9 +39,12 @@ struct DeviceReading {
   std::vector<DeviceUser> users;
   // Together the region's DRAM total (but for what was written between two words of one read); each is NULL
   // where it cannot be told.
-  Nullable live_bytes;     // of live processes' slots
-  Nullable ghost_bytes;    // held by nobody: left behind by processes that died
-  Nullable unknown_bytes;  // of slots whose process cannot be judged, or that found no free slot
+  Nullable live_bytes;   // of live processes' slots
+  Nullable ghost_bytes;  // held by nobody: left behind by processes that died
+  Nullable
+      unknown_bytes;  // of slots whose process cannot be judged, of those who found no free slot, or of a
+                      // change under way
+  bool is_settling = false;  // a look some 200 ms later will tell more of the unknown bytes
 };
 
 class DeviceSampler {
@@ -67,7 +70,10 @@ class DeviceSampler {
     OwnedFd fd;
     FileIdentity file;
     bool is_listed = true;
-    Nullable ghost_bytes;  // of the look before
+    // Bytes of the total that no living process's slot accounts for.
+    int64_t settled_bytes = 0;      // have been there for a while
+    int64_t settling_bytes = 0;     // the least since then:
+    int64_t settling_since_ns = 0;  // boot time; 0: not looked at yet
   };
 
   Status list(int directory, int64_t now_ns);
@@ -76,7 +82,17 @@ class DeviceSampler {
   Status open_region(Known& known, int directory, DeviceReading& reading);
   void close_region(Known& known);
   Status read_settled(Known& known, DeviceReading& reading);
-  void judge_users(const Known& known, DeviceReading& reading);
+  // DRAM bytes by the state of those who hold them.
+  struct Shares {
+    Nullable live = 0;
+    Nullable dead = 0;
+    Nullable unknown = 0;
+    Nullable rest;            // of the total, beyond live and unknown
+    bool has_writer = false;  // somebody may be changing the region
+  };
+  Shares judge_users(const Known& known, DeviceReading& reading);
+  void share_out(Known& known, const Shares& shares, DeviceReading& reading);
+  int64_t settle(Known& known, int64_t rest) const;
 
   Options options_;
   DeviceUsers users_;
@@ -84,6 +100,7 @@ class DeviceSampler {
   std::array<char, kMostRegionBytes + 1> buffer_{};
   DeviceRegion region_;
   DeviceReading reading_;
+  int64_t now_ns_ = 0;
   int64_t listed_ns_ = INT64_MIN / 2;
   int64_t listed_mtime_ns_ = -1;
   size_t kept_files_ = 0;

@@ -14,7 +14,6 @@ namespace memlog {
 namespace {
 
 constexpr int64_t kNotReadyPatienceNs = 3 * kNsPerSecond;
-constexpr size_t kGhostTicks = 3;        // before a ghost that belongs to no slot is told
 constexpr size_t kSpreadTicks = 10;      // before chips that differ are told
 constexpr int64_t kSpreadDivisor = 256;  // smaller differences are allocations under way
 
@@ -233,19 +232,13 @@ void DeviceWatch::note_problem(Device& device, const DeviceReading& reading, Tic
 
 void DeviceWatch::note_ghost(Device& device, const DeviceReading& reading, Tick& tick) {
   if (reading.ghost_bytes.value_or(0) == 0) {
-    device.ghost_ticks = 0;
     device.has_told_ghost = false;
     return;
   }
-  ++device.ghost_ticks;
-  const bool has_dead = std::any_of(reading.users.begin(), reading.users.end(), [](const DeviceUser& user) {
-    return user.state == DeviceUserState::dead && user.slot.memory.dram_bytes.value_or(0) > 0;
-  });
   const bool has_other = std::any_of(reading.users.begin(), reading.users.end(), [](const DeviceUser& user) {
     return user.state != DeviceUserState::dead;
   });
-  // Without a dead process in a slot it may be a change under way, unless it was there before us.
-  if (device.has_told_ghost || (!has_dead && tick_ > 1 && device.ghost_ticks < kGhostTicks)) return;
+  if (device.has_told_ghost) return;
   device.has_told_ghost = true;
   Finding& finding = tick.ghosts[dead_in_words(reading.users)];
   finding.regions.emplace_back(reading.name);

@@ -48,7 +48,6 @@ class DeviceWatch {
     int told_code = 0;
     bool has_told_doubt = false;
     int64_t not_ready_since_ns = 0;  // boot time; 0: it is ready
-    size_t ghost_ticks = 0;          // in a row
     std::map<int64_t, DeviceChipSample> chips;
     std::map<int64_t, User> users;  // by the pid in the slot
   };

@@ -149,20 +149,28 @@ TEST_F(DeviceSamplerOf, BytesBeyondFullSlotsAreNotCalledGhosts) {
   EXPECT_EQ(seen.unknown, Nullable(6 * kGiB));
 }
 
-TEST_F(DeviceSamplerOf, WhoCannotBeJudgedIsUnknown) {
+TEST_F(DeviceSamplerOf, WhoCannotBeJudgedIsUnknownAndTheRestAGhostOnceItHasStayed) {
   DeviceSampler blind({shm_.root(), 64, 256, {"/proc", false, 64}});
   shm_.file(kRegion7, RegionBytes(kV3).totals(4 * kGiB).user(0, kDeadPid, 3 * kGiB));
   Nullable ghost;
   Nullable unknown;
-  ASSERT_TRUE(blind
-                  .sample(boot_now_ns(), 0,
-                          [&](const DeviceReading& reading) {
-                            ghost = reading.ghost_bytes;
-                            unknown = reading.unknown_bytes;
-                          })
-                  .ok());
+  bool is_settling = false;
+  const auto look = [&](int64_t now_ns) {
+    const Status status = blind.sample(now_ns, 0, [&](const DeviceReading& reading) {
+      ghost = reading.ghost_bytes;
+      unknown = reading.unknown_bytes;
+      is_settling = reading.is_settling;
+    });
+    EXPECT_TRUE(status.ok());
+  };
+  look(kNsPerSecond);
+  EXPECT_EQ(unknown, Nullable(4 * kGiB));
+  EXPECT_EQ(ghost, Nullable(0));
+  EXPECT_TRUE(is_settling);
+  look(2 * kNsPerSecond);
   EXPECT_EQ(unknown, Nullable(3 * kGiB));
   EXPECT_EQ(ghost, Nullable(kGiB));
+  EXPECT_FALSE(is_settling);
 }
 
 TEST_F(DeviceSamplerOf, ARegionAppearsIsCutAndVanishes) {
