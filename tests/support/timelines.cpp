@@ -107,20 +107,20 @@ Timeline timeline(std::vector<TimelineProcess> processes, int64_t length_s) {
 }
 
 Timeline single_process_scene() {
-  constexpr size_t kCount = 900;
+  const size_t count = 900;
   const auto rss = [](double x) { return growing(x, 3.1 * kGiB); };
   const auto file = [](double x) { return static_cast<int64_t>(220 * kMiB * (1 - 0.5 * x)); };
   const auto shmem = [](double x) { return static_cast<int64_t>((x > 0.3 ? 400.0 : 0.0) * kMiB); };
   TimelineProcess one = process(
       1, 41327, "train.py",
       {thinned_series(
-           "rss_bytes", kCount, 4, [&](double x) { return rss(x) + file(x) + shmem(x); }, 90 * kMiB),
-       thinned_series("anon_bytes", kCount, 4, rss, 0), thinned_series("file_bytes", kCount, 4, file, 0),
-       thinned_series("shmem_bytes", kCount, 4, shmem, 0),
+           "rss_bytes", count, 4, [&](double x) { return rss(x) + file(x) + shmem(x); }, 90 * kMiB),
+       thinned_series("anon_bytes", count, 4, rss, 0), thinned_series("file_bytes", count, 4, file, 0),
+       thinned_series("shmem_bytes", count, 4, shmem, 0),
        thinned_series(
-           "swap_bytes", kCount, 4,
+           "swap_bytes", count, 4,
            [](double x) { return x > 0.7 ? static_cast<int64_t>((x - 0.7) * 900 * kMiB) : 0; }, 0),
-       thinned_series("oom_score", kCount, 4, [&](double x) { return 667 + rss(x) * 150 / (8 * kGiB); }, 0)});
+       thinned_series("oom_score", count, 4, [&](double x) { return 667 + rss(x) * 150 / (8 * kGiB); }, 0)});
   one.ended_ns = kBegin + 3600 * kSecond;
   one.end_reason = EndReason::exited;
   one.exit_status = 0;
@@ -131,7 +131,7 @@ Timeline single_process_scene() {
   scene.cgroups.push_back(
       {"/jobs/train", {thinned_series("limit_bytes", 10, 360, [](double) { return 5 * kGiB; }, 0)}});
   scene.host_series.push_back(
-      thinned_series("mem_available_bytes", kCount, 4, [](double) { return 40 * kGiB; }, kGiB));
+      thinned_series("mem_available_bytes", count, 4, [](double) { return 40 * kGiB; }, kGiB));
   add_event(scene, 0, EventKind::attach, 1, "attached to train.py (41327)");
   add_event(scene, 1500, EventKind::mark, 0, "epoch 2");
   add_event(scene, 2700, EventKind::mark, 0, "epoch 3");

@@ -219,6 +219,7 @@ int run_render(const RenderOptions& options) {
   or_die(check_render_options(options, runs.size() + options.files.size()), FatalError::kBadUsage);
   std::optional<Database> database;
   std::vector<Source> sources;
+  sources.reserve(runs.size() + options.files.size());
   if (!runs.empty()) database.emplace(or_die(open_for_reading(or_die(database_path(options.database)))));
   for (const std::string& run : runs) sources.push_back({or_die(find_run(*database, run)), ""});
   for (const std::string& file : options.files) sources.push_back({0, file});

@@ -107,7 +107,9 @@ void fit_panels(RunBlock& block, double font) {
   };
   while (block.panels.size() > 1 && is_too_low()) {
     const std::string& title = block.panels.back().title;
-    left_out = title.substr(0, title.find(" (")) + (left_out.empty() ? "" : ", ") + left_out;
+    std::string titles = title.substr(0, title.find(" ("));
+    if (!left_out.empty()) titles.append(", ").append(left_out);
+    left_out = std::move(titles);
     block.panels.pop_back();
   }
   if (!left_out.empty()) block.panels.front().remarks.push_back("no room for: " + left_out);

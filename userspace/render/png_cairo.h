@@ -49,7 +49,7 @@ namespace memlog {
   X(show_text)
 
 struct Cairo {
-#define MEMLOG_MEMBER(name) decltype(&cairo_##name) name = nullptr;
+#define MEMLOG_MEMBER(name) decltype(&cairo_##name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   MEMLOG_CAIRO_FUNCTIONS(MEMLOG_MEMBER)
 #undef MEMLOG_MEMBER
 };

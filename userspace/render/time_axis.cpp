@@ -90,9 +90,9 @@ std::string date_of(const std::tm& parts) {
 std::string tick_label(int64_t time_ns, int64_t step, Zone zone) {
   const std::tm parts = civil(time_ns, zone);
   if (step >= kDay) return date_of(parts);
-  const std::string minutes = fmt::format("{:02}:{:02}", parts.tm_hour, parts.tm_min);
+  std::string minutes = fmt::format("{:02}:{:02}", parts.tm_hour, parts.tm_min);
   if (step >= kMinute) return minutes;
-  const std::string seconds = fmt::format("{}:{:02}", minutes, parts.tm_sec);
+  std::string seconds = fmt::format("{}:{:02}", minutes, parts.tm_sec);
   if (step >= kNsPerSecond) return seconds;
   const int64_t fraction = time_ns - floor_div(time_ns, kNsPerSecond) * kNsPerSecond;
   if (step >= kNsPerMs) return fmt::format("{}.{:03}", seconds, fraction / kNsPerMs);

@@ -251,6 +251,7 @@ int rank_of(EventKind kind) {
 
 void write_events(Writer& writer, const Timeline& timeline, const JsonBudget& budget) {
   std::vector<const TimelineEvent*> events;
+  events.reserve(timeline.events.size());
   for (const TimelineEvent& event : timeline.events) events.push_back(&event);
   if (events.size() > budget.events) {
     std::stable_sort(events.begin(), events.end(), [](const TimelineEvent* left, const TimelineEvent* right) {
@@ -277,6 +278,7 @@ void write_events(Writer& writer, const Timeline& timeline, const JsonBudget& bu
 
 void write_gaps(Writer& writer, const Timeline& timeline, const JsonBudget& budget) {
   std::vector<const TimelineGap*> gaps;
+  gaps.reserve(timeline.gaps.size());
   for (const TimelineGap& gap : timeline.gaps) gaps.push_back(&gap);
   if (gaps.size() > budget.gaps) {  // the longest are what can be seen
     std::stable_sort(gaps.begin(), gaps.end(), [](const TimelineGap* left, const TimelineGap* right) {

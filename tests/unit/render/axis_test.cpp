@@ -21,12 +21,14 @@ constexpr double kGiB = 1073741824.0;
 
 std::vector<std::string> words(const std::vector<ValueTick>& ticks) {
   std::vector<std::string> words;
+  words.reserve(ticks.size());
   for (const ValueTick& tick : ticks) words.push_back(tick.label);
   return words;
 }
 
 std::vector<std::string> words(const std::vector<TimeTick>& ticks) {
   std::vector<std::string> words;
+  words.reserve(ticks.size());
   for (const TimeTick& tick : ticks)
     words.push_back(tick.date.empty() ? tick.label : tick.label + "|" + tick.date);
   return words;
@@ -64,12 +66,12 @@ TEST(TimeTicks, FallOnTheCalendarsSteps) {
               ElementsAre("12:05|2026-06-05", "12:10", "12:15", "12:20"));
   EXPECT_THAT(words(time_ticks(kBegin, kBegin + kSecond, 3, Zone::utc)),
               ElementsAre("12:00:00.000|2026-06-05", "12:00:00.500", "12:00:01.000"));
-  EXPECT_THAT(words(time_ticks(kBegin, kBegin + 3 * 86400 * kSecond, 4, Zone::utc)),
+  EXPECT_THAT(words(time_ticks(kBegin, kBegin + int64_t{3} * 86400 * kSecond, 4, Zone::utc)),
               ElementsAre("2026-06-06", "2026-06-07", "2026-06-08"));
 }
 
 TEST(TimeTicks, TheDateIsToldAgainWhereTheDayChanges) {
-  EXPECT_THAT(words(time_ticks(kBegin, kBegin + 16 * 3600 * kSecond, 4, Zone::utc)),
+  EXPECT_THAT(words(time_ticks(kBegin, kBegin + int64_t{16} * 3600 * kSecond, 4, Zone::utc)),
               ElementsAre("12:00|2026-06-05", "18:00", "00:00|2026-06-06"));
 }
 
@@ -91,7 +93,7 @@ TEST(TimeTicks, LocalTicksAreRoundInTheLocalZone) {
 
 TEST(TimeTicks, TimeSinceTheStartCountsInReadableUnits) {
   EXPECT_THAT(words(elapsed_ticks(120 * kSecond, 5)), ElementsAre("0", "30 s", "1 min", "1:30 min", "2 min"));
-  EXPECT_THAT(words(elapsed_ticks(3 * 86400 * kSecond, 4)), ElementsAre("0", "1 d", "2 d", "3 d"));
+  EXPECT_THAT(words(elapsed_ticks(int64_t{3} * 86400 * kSecond, 4)), ElementsAre("0", "1 d", "2 d", "3 d"));
 }
 
 TEST(FormatTime, TimesBeforeTheEpochAreRight) {

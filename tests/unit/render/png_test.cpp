@@ -15,7 +15,6 @@ namespace memlog {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::kMiB;
 
 struct Image {
   int width = 0;
@@ -67,8 +66,9 @@ Image decode(std::string_view file) {
     const char* line = raw.data() + row * static_cast<size_t>(y);
     EXPECT_EQ(line[0], 0);
     for (int x = 0; x < image.width; ++x) {
+      const size_t place = 1 + static_cast<size_t>(x) * static_cast<size_t>(channels);
       const char* colour =
-          channels == 1 ? palette.data() + 3 * static_cast<unsigned char>(line[1 + x]) : line + 1 + 3 * x;
+          channels == 1 ? palette.data() + size_t{3} * static_cast<unsigned char>(line[place]) : line + place;
       image.pixels.push_back(static_cast<uint32_t>(static_cast<unsigned char>(colour[0])) << 16 |
                              static_cast<uint32_t>(static_cast<unsigned char>(colour[1])) << 8 |
                              static_cast<unsigned char>(colour[2]));
@@ -180,7 +180,7 @@ TEST_F(Png, ImpossibleSizesAreRefusedWithTheLimit) {
 }
 
 TEST(PngFile, MoreThanAPalettesColoursStayWithinAFewShades) {
-  std::vector<uint32_t> pixels(256 * 256);
+  std::vector<uint32_t> pixels(size_t{256} * 256);
   for (size_t at = 0; at < pixels.size(); ++at) pixels[at] = static_cast<uint32_t>(at * 7919 % 0xffffff);
   const auto png = encode_png(reinterpret_cast<const unsigned char*>(pixels.data()), 256, 256, 1024);
   ASSERT_TRUE(png.ok());
