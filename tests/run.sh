@@ -31,4 +31,7 @@ cmake --preset asan >/dev/null
 cmake --build --preset asan
 ctest --preset asan
 
+step "fuzzing"
+tests/fuzz/run.sh "${MEMLOG_FUZZ_SECONDS:-20}"
+
 step "all green"

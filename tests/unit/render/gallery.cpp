@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
     const auto png = memlog::render_png(scene.timelines, options);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     if (!png.ok()) {
-      std::fprintf(stderr, "%s: %s: %s\n", scene.name.c_str(), png.error().doing.c_str(), png.error().reason.c_str());
+      std::fprintf(stderr, "%s: %s: %s\n", scene.name.c_str(), png.error().doing.c_str(),
+                   png.error().reason.c_str());
       continue;
     }
     std::ofstream(std::string(argv[1]) + "/" + scene.name + "_" + theme + ".png", std::ios::binary) << *png;
@@ -34,7 +35,8 @@ int main(int argc, char** argv) {
     html_options.alignment = options.alignment;
     const auto before_html = std::chrono::steady_clock::now();
     const std::string html = memlog::render_html(scene.timelines, html_options);
-    const std::chrono::duration<double, std::milli> html_took = std::chrono::steady_clock::now() - before_html;
+    const std::chrono::duration<double, std::milli> html_took =
+        std::chrono::steady_clock::now() - before_html;
     std::ofstream(std::string(argv[1]) + "/" + scene.name + "_" + theme + ".html", std::ios::binary) << html;
     std::printf("%-12s html %8zu bytes %7.1f ms\n", scene.name.c_str(), html.size(), html_took.count());
     std::printf("%-12s %8zu bytes %7.1f ms\n", scene.name.c_str(), png->size(), took.count());
