@@ -5,6 +5,12 @@
 
 #include <optional>
 
+#if defined(__SANITIZE_ADDRESS__)
+// Fontconfig keeps what it read until the process ends.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
+#endif
+
 namespace memlog {
 namespace {
 
