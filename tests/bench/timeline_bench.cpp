@@ -148,7 +148,8 @@ void bench(const std::string& directory, int64_t count) {
 int main(int argc, char** argv) {
   const int64_t millions = argc > 1 ? parse_int(argv[1]).value_or(10) : 10;
   std::string pattern = (std::filesystem::temp_directory_path() / "memlog-bench-XXXXXX").string();
-  const std::string directory = mkdtemp(pattern.data());
+  if (mkdtemp(pattern.data()) == nullptr) return 1;
+  const std::string& directory = pattern;
   int status = 0;
   try {
     bench(directory, millions * 1'000'000);
