@@ -346,7 +346,8 @@ void add_render(CLI::App& app, Parsed& parsed) {
       ->add_option("--align", parsed.texts.align,
                    "Several runs: on the clock, or each at its start [default: clock]")
       ->type_name("clock|start");
-  command->add_flag("--local,!--utc", options.is_local, "Times in the local zone instead of UTC");
+  command->add_flag("--local", options.is_local, "Times in the local zone");
+  command->add_flag("--utc{false}", options.is_local, "Times in UTC, as without either");
   command->add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
   command->footer(kRenderExamples);
   command->callback([&parsed] { parsed.recipe = [&parsed] { return run_render(parsed.render); }; });
