@@ -311,7 +311,8 @@ void Recorder::emit_gap(GapKind kind, int64_t started_boot_ns, int64_t ended_boo
 void Recorder::on_record(Record record) {
   if (const auto* sample = std::get_if<ProcessSample>(&record)) {
     ++numbers_.sample_count;
-    numbers_.peak_rss_bytes = std::max(numbers_.peak_rss_bytes, sample->rss_bytes.value_or(0));
+    numbers_.peak_rss_bytes =
+        std::max(numbers_.peak_rss_bytes, max_known(sample->rss_bytes, sample->hwm_bytes).value_or(0));
   }
   if (dropped_count_ > 0) {
     Gap gap{options_.clock.time_ns(dropped_since_ns_),

@@ -109,8 +109,10 @@ class Painter {
     cairo_.paint(context_);
     ink(hatch.colour);
     cairo_.set_line_width(context_, hatch.spacing * 0.15);
-    const double first = std::floor((area.x - area.height) / hatch.spacing) * hatch.spacing;
-    for (double x = first; x < area.right(); x += hatch.spacing) {
+    const auto first = static_cast<int>(std::floor((area.x - area.height) / hatch.spacing));
+    const auto end = static_cast<int>(std::ceil(area.right() / hatch.spacing));
+    for (int line = first; line < end; ++line) {
+      const double x = line * hatch.spacing;
       cairo_.move_to(context_, x, area.bottom());
       cairo_.line_to(context_, x + area.height, area.y);
     }

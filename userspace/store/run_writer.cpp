@@ -188,7 +188,7 @@ Status SqliteRunWriter::start(const RunStart& run) {
   }
   Result<Statement> insert = database_.prepare(kInsertRun);
   if (!insert) return insert.error();
-  const Status status = insert->run(
+  Status status = insert->run(
       clean(run.label), valid_utf8(run.host), run.boot_id, valid_utf8(run.kernel), valid_utf8(run.command),
       valid_utf8(run.target), run.interval_ns, run.started_ns, run.event_source, run.uid, run.page_size_bytes,
       run.cpu_count, MEMLOG_VERSION, run.recorder_pid, run.recorder_start_ticks, run.recorder_pid_ns);

@@ -24,7 +24,7 @@ TEST(ParseDuration, TakesTheUnitsThatPeopleWrite) {
   EXPECT_EQ(*parse_duration("10us"), 10 * kNsPerUs);
   EXPECT_EQ(*parse_duration("2m"), 120 * kNsPerSecond);
   EXPECT_EQ(*parse_duration("1.5h"), 5400 * kNsPerSecond);
-  EXPECT_EQ(*parse_duration("3d"), 3 * 86400 * kNsPerSecond);
+  EXPECT_EQ(*parse_duration("3d"), int64_t{3} * 86400 * kNsPerSecond);
 }
 
 TEST(ParseDuration, NamesWhatItCannotRead) {
@@ -41,7 +41,7 @@ TEST(FormatBytes, KeepsThreeDigits) {
   EXPECT_EQ(format_bytes(1023), "1023 B");
   EXPECT_EQ(format_bytes(1024), "1.00 KiB");
   EXPECT_EQ(format_bytes(10239), "10.0 KiB");
-  EXPECT_EQ(format_bytes(1023 * 1024), "1.00 MiB");
+  EXPECT_EQ(format_bytes(int64_t{1023} * 1024), "1.00 MiB");
   EXPECT_EQ(format_bytes(5497558138880), "5.00 TiB");
   EXPECT_EQ(format_bytes(-4096), "-4.00 KiB");
   EXPECT_EQ(format_bytes(INT64_MIN), "-8.00 EiB");
@@ -54,7 +54,7 @@ TEST(FormatDuration, ChoosesTheUnit) {
   EXPECT_EQ(format_duration(59999 * kNsPerMs), "59.9 s");
   EXPECT_EQ(format_duration(245 * kNsPerSecond), "4 min 05 s");
   EXPECT_EQ(format_duration(7380 * kNsPerSecond), "2 h 03 min");
-  EXPECT_EQ(format_duration(76 * 3600 * kNsPerSecond), "3 d 04 h");
+  EXPECT_EQ(format_duration(int64_t{76} * 3600 * kNsPerSecond), "3 d 04 h");
 }
 
 TEST(FormatUtc, HoldsBeforeAndAfter1970) {

@@ -262,14 +262,15 @@ TEST_F(DeviceSamplerOf, ChangesUnderWayAreNoSpikesAndHardlyEverGhosts) {
   auto process =
       writer({"7", "v3", "dram", std::to_string(kGiB), "say", "x", "churn", "100000", "1500", "say", "x"});
   process.line();
-  constexpr int64_t kStep = int64_t{64} << 20;
+  constexpr int64_t step_bytes = int64_t{64} << 20;
   int looks = 0;
   int ghosts = 0;
   const int64_t end_ns = boot_now_ns() + kNsPerSecond;
   while (boot_now_ns() < end_ns) {
     const Seen seen = look_at_one();
-    ASSERT_TRUE(seen.dram == Nullable(kGiB) || seen.dram == Nullable(kGiB + kStep)) << seen.dram.value_or(-1);
-    ASSERT_LE(seen.ghost.value_or(0), kStep);
+    ASSERT_TRUE(seen.dram == Nullable(kGiB) || seen.dram == Nullable(kGiB + step_bytes))
+        << seen.dram.value_or(-1);
+    ASSERT_LE(seen.ghost.value_or(0), step_bytes);
     ++looks;
     if (seen.ghost != Nullable(0)) ++ghosts;
   }

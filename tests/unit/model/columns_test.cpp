@@ -35,6 +35,7 @@ std::vector<std::string> schema_columns(const std::string& table,
 template <typename Columns>
 std::vector<std::string> names_of(const Columns& columns) {
   std::vector<std::string> names;
+  names.reserve(columns.size());
   for (const auto& column : columns) names.emplace_back(column.name);
   return names;
 }
