@@ -4,6 +4,8 @@
 namespace memlog {
 namespace {
 
+constexpr size_t kReusedRecords = 2048;  // a larger batch's memory is given back
+
 bool is_sample(const Record& record) {
   return std::holds_alternative<ProcessSample>(record) || std::holds_alternative<HostSample>(record) ||
          std::holds_alternative<CgroupSample>(record) || std::holds_alternative<DeviceSample>(record) ||
@@ -29,6 +31,7 @@ bool RecordQueue::push(Record record) {
 
 bool RecordQueue::pop_all(std::vector<Record>& batch, std::chrono::nanoseconds wait) {
   batch.clear();
+  if (batch.capacity() > kReusedRecords) std::vector<Record>().swap(batch);
   std::unique_lock lock(mutex_);
   wake_.wait_for(lock, wait,
                  [&] { return is_closed_ || is_flush_asked_ || records_.size() >= capacity_ / 2; });

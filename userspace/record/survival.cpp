@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -44,9 +45,19 @@ int lower_oom_score_adj() {
   return allowed;
 }
 
+// One arena for all threads, and what a burst needed goes back to the kernel after it: glibc would otherwise keep a heap
+// a thread and raise its own thresholds.
+void keep_the_heap_small() {
+  constexpr int kKeptBytes = 128 * 1024;
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_THRESHOLD, kKeptBytes);
+  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+}
+
 }  // namespace
 
 Survival harden_this_process() {
+  keep_the_heap_small();
   Survival survival;
   survival.oom_score_adj = lower_oom_score_adj();
   if (survival.oom_score_adj > kLowestAdj) {

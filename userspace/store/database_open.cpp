@@ -187,7 +187,7 @@ Status Database::check_version(Mode mode) {
                    "open it once as a user who may write it: it is then brought up to date", kOlderSchema};
   }
   sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, mode == Mode::read ? 1 : 0, nullptr);
-  return execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;");
+  return execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -1024;");
 }
 
 Status Database::prepare_to_write() {
