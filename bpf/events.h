@@ -40,6 +40,7 @@ struct BpfExecEvent {
   struct BpfEventHeader header;
   __u32 argument_bytes;  // how much of `arguments` is set; 0: could not be read
   __u32 reserved;
+  char old_comm[kBpfCommBytes];  // its own before the exec that makes it tracked; empty: none known
   char exe[kBpfExeBytes];
   char arguments[kBpfArgumentBytes];
 };

@@ -36,6 +36,29 @@ static __always_inline void set_tracked(__s32 tgid, __u64 start_boot_ns, __s64 s
   if (bpf_map_update_elem(&tracked_processes, &tgid, &entry, BPF_ANY) != 0) count_lost();
 }
 
+// The names of processes in the middle of an exec that will make them tracked: the exec's event tells only the new one.
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 1024);
+  __type(key, __s32);
+  __type(value, struct BpfComm);
+} old_comms SEC(".maps");
+
+static __always_inline void take_old_comm(char to[kBpfCommBytes], __s32 tgid) {
+  struct BpfComm* old = bpf_map_lookup_elem(&old_comms, &tgid);
+  __builtin_memset(to, 0, kBpfCommBytes);
+  if (!old) return;
+  __builtin_memcpy(to, old->bytes, kBpfCommBytes);
+  bpf_map_delete_elem(&old_comms, &tgid);
+}
+
+static __always_inline bool is_same_comm(const struct BpfComm* a, const struct BpfComm* b) {
+  for (int i = 0; i < kBpfCommBytes; ++i) {
+    if (a->bytes[i] != b->bytes[i]) return false;
+  }
+  return true;
+}
+
 // argv as the new image's stack holds it: the strings, each ended by a NUL, one after another. Just written
 // by the kernel, so the pages are there.
 static __always_inline __u32 read_arguments(char* to, struct task_struct* task) {
@@ -63,6 +86,7 @@ int BPF_PROG(on_exec, struct task_struct* task, pid_t old_pid, struct linux_binp
   fill_header(&event->header, kBpfExec, task);
   __builtin_memcpy(event->header.comm, comm.bytes, kBpfCommBytes);
   event->reserved = 0;
+  take_old_comm(event->old_comm, tgid);
   event->exe[0] = 0;
   bpf_probe_read_kernel_str(event->exe, kBpfExeBytes, BPF_CORE_READ(bprm, filename));
   event->argument_bytes = read_arguments(event->arguments, task);
@@ -97,10 +121,20 @@ SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct* task, const char* new_comm) {
   __s32 tgid = BPF_CORE_READ(task, tgid);
   if (BPF_CORE_READ(task, pid) != tgid) return 0;  // a thread's name is not the process's
-  if (is_in_execve(task)) return 0;
   struct BpfComm comm;
   read_comm(comm.bytes, new_comm);  // task->comm is still the old name
   __u64 start_boot_ns = BPF_CORE_READ(task, start_boottime);
+  if (is_in_execve(task)) {
+    if ((!every_process && !is_wanted_name(comm.bytes)) || find_tracked(tgid, start_boot_ns)) return 0;
+    read_comm(comm.bytes, task->comm);
+    // What it was forked with is its parent's name, not its own.
+    struct BpfComm inherited;
+    struct task_struct* parent = BPF_CORE_READ(task, real_parent);
+    read_comm(inherited.bytes, parent->comm);
+    if (is_same_comm(&comm, &inherited)) return 0;
+    bpf_map_update_elem(&old_comms, &tgid, &comm, BPF_ANY);
+    return 0;
+  }
   if (!find_tracked(tgid, start_boot_ns)) {
     if (!every_process && !is_wanted_name(comm.bytes)) return 0;
     set_tracked(tgid, start_boot_ns, BPF_UNKNOWN);

@@ -59,6 +59,18 @@ TEST_F(Attach, AWrapperThatExecutesTheTargetIsAttachedAtTheExec) {
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT count(*) FROM process"), "1");
   EXPECT_EQ(ask("SELECT comm FROM process"), "e2e-wrapped");
+  EXPECT_EQ(ask("SELECT group_concat(comm) FROM (SELECT comm FROM process_name ORDER BY time_ns)"),
+            "sh,e2e-wrapped");
+}
+
+TEST_F(Attach, AScriptWithALongNameIsFoundWhileItRunsAlready) {
+  const std::string script = dir_ / "e2e-a-long-script-name.sh";
+  std::ofstream(script) << "#!/bin/sh -e\nsleep 30\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  Child running = Child::start({script});
+  usleep(200'000);
+  Child trace = this->trace({"--name", "e2e-a-long-script-name.sh"});
+  EXPECT_TRUE(trace.wait_for_output("recording e2e-a-long-script-name.sh"));
 }
 
 TEST_F(Attach, ARecordedProcessThatExecutesAnotherProgramKeepsItsRowAndItsOldName) {

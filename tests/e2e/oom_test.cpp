@@ -57,7 +57,7 @@ TEST_F(Ends, AManualKillIsNotAnOomKill) {
   EXPECT_EQ(worker.finish().exit_status, 128 + SIGKILL);
   EXPECT_EQ(trace.finish().exit_status, 0);
   EXPECT_EQ(ask("SELECT end_reason || exit_signal FROM process"), "signaled9");
-  EXPECT_EQ(ask("SELECT count(*) FROM oom_kill"), "0");
+  EXPECT_EQ(ask("SELECT count(*) FROM oom_kill WHERE process_id IS NOT NULL"), "0");
 }
 
 TEST_F(Ends, AnOomKillOfAnUntracedProcessIsRecordedToo) {
@@ -112,6 +112,21 @@ TEST_F(Run, ACommandThatCannotBeRunIsToldAsAShellTellsIt) {
   EXPECT_NE(missing.err.find("running /nowhere/to/be/found: No such file or directory"), std::string::npos)
       << missing.err;
   EXPECT_EQ(run_memlog({"/etc/passwd"}).exit_status, 126);
+  EXPECT_EQ(ask("SELECT count(*) FROM run"), "0") << "nothing was recorded";
+}
+
+TEST_F(Run, ACommandsLifeBeginsAtItsExecAndNoSampleIsOlder) {
+  EXPECT_EQ(run_memlog({workload("e2e-born"), "sleep=100ms"}).exit_status, 0);
+  EXPECT_EQ(ask("SELECT count(*) FROM process WHERE start_time_ns >= (SELECT started_ns FROM run)"), "1");
+  EXPECT_EQ(ask("SELECT count(*) FROM process_sample JOIN process ON process.id = process_id "
+                "WHERE time_ns < start_time_ns"),
+            "0");
+  EXPECT_EQ(ask("SELECT group_concat(comm) FROM process_name"), "e2e-born");
+}
+
+TEST_F(Run, WhatIsForkedJustBeforeTheEndIsRecorded) {
+  EXPECT_EQ(run_memlog({workload("e2e-last"), "fork=1", "sleep=2s", "end", "exit=0"}).exit_status, 0);
+  EXPECT_EQ(ask("SELECT count(*) FROM process"), "2");
 }
 
 TEST_F(Run, OutputOfTheCommandIsUntouched) {

@@ -122,11 +122,12 @@ TEST_F(Recording, AStoppedRecorderLeavesAGapAndNoBurst) {
   EXPECT_GE(std::stoi(gaps[0].at("lost_count").value()), 17);
   EXPECT_LE(std::stoi(gaps[0].at("lost_count").value()), 22);
   EXPECT_GE(std::stoll(gaps[0].at("span_ns").value()), 1'700'000'000);
-  // No catch-up: neighbouring samples are never closer than half an interval, and deadlines keep their phase.
-  EXPECT_EQ(ask("SELECT count(*) FROM (SELECT time_ns - lag(time_ns) OVER (ORDER BY time_ns) AS step, "
-                "row_number() OVER "
-                "(ORDER BY time_ns) AS n FROM process_sample) WHERE n > 3 AND step < 50000000"),
-            "0");
+  // No catch-up: a burst of the missed ticks would be some twenty close steps; a late tick on a loaded machine is one.
+  EXPECT_LT(
+      std::stoi(ask("SELECT count(*) FROM (SELECT time_ns - lag(time_ns) OVER (ORDER BY time_ns) AS step, "
+                    "row_number() OVER (ORDER BY time_ns) AS n FROM process_sample) "
+                    "WHERE n > 3 AND step < 50000000")),
+      5);
 }
 
 TEST_F(Recording, EverySignalKeepsAllSamplesAndClosesTheRun) {
@@ -196,6 +197,49 @@ TEST_F(Recording, TheRecorderStaysSmallAndFlat) {
 #endif
 }
 
+TEST_F(Recording, ADatabaseThatIsDeletedMeanwhileIsSavedAnew) {
+  Child trace = this->trace({"--name", "e2e-deleted", "--interval", "10ms"});
+  Child worker = Child::start({workload("e2e-deleted"), "sleep=2500ms"});
+  ASSERT_TRUE(trace.wait_for_output("recording e2e-deleted"));
+  usleep(1'200'000);
+  std::filesystem::remove(database());
+  const Finished ended = trace.finish();
+  EXPECT_EQ(ended.exit_status, 0) << ended.err;
+  EXPECT_NE(ended.err.find("was deleted: the recording goes on"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("saved as " + database()), std::string::npos) << ended.err;
+  EXPECT_GT(std::stoi(ask("SELECT count(*) FROM process_sample")), 150);
+  EXPECT_EQ(ask("SELECT state FROM run"), "ended");
+  EXPECT_EQ(ask("PRAGMA integrity_check"), "ok");
+}
+
+TEST_F(Recording, ADatabaseThatIsMovedMeanwhileHoldsEverything) {
+  Child trace = this->trace({"--name", "e2e-moved", "--interval", "10ms"});
+  Child worker = Child::start({workload("e2e-moved"), "sleep=2500ms"});
+  ASSERT_TRUE(trace.wait_for_output("recording e2e-moved"));
+  usleep(1'200'000);
+  std::filesystem::rename(database(), dir_ / "moved.db");
+  const Finished ended = trace.finish();
+  EXPECT_NE(ended.err.find("was moved away"), std::string::npos) << ended.err;
+  EXPECT_EQ(query_one(dir_ / "moved.db", "SELECT state FROM run"), "ended");
+  EXPECT_GT(std::stoi(query_one(dir_ / "moved.db", "SELECT count(*) FROM process_sample")), 150);
+}
+
+TEST_F(Recording, AKernelThreadsPeakIsUnknownNotZero) {
+  Child trace = this->trace({"--pid", "2", "--duration", "1s"});
+  const Finished ended = trace.finish();
+  EXPECT_EQ(ended.exit_status, 0);
+  EXPECT_NE(ended.err.find("largest peak unknown"), std::string::npos) << ended.err;
+  EXPECT_EQ(ask("SELECT peak_rss_bytes FROM process"), "NULL");
+}
+
+TEST_F(Recording, AClosedStdoutIsAnErrorAndNoDatabasesDescriptor) {
+  EXPECT_EQ(this->trace({"--name", "nobody", "--duration", "100ms"}).finish().exit_status, 0);
+  const Finished ended =
+      e2e::run({"/bin/sh", "-c", "exec " MEMLOG_BINARY " runs --db " + database() + " >&-"});
+  EXPECT_NE(ended.exit_status, 0);
+  EXPECT_NE(ended.err.find("writing the output: Bad file descriptor"), std::string::npos) << ended.err;
+}
+
 TEST_F(Recording, FilesMadeUnderSudoBelongToTheInvokingUser) {
   const std::string state = dir_ / "home";
   std::filesystem::create_directory(state);
@@ -236,8 +280,15 @@ TEST_F(Recording, ATooShortIntervalIsRefusedWithTheLeast) {
 }
 
 TEST_F(Recording, BadArgumentsGetOneLineAndStatusTwo) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"--match", "("}, {"--interval", "soon", "--name", "x"}, {"--pid", "0"}, {"--name", ""}, {}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"--match", "("},
+                                             {"--interval", "soon", "--name", "x"},
+                                             {"--pid", "0"},
+                                             {"--name", ""},
+                                             {},
+                                             {"--name", "x", "--label", "12"},
+                                             {"--name", "x", "--label", "last"},
+                                             {"--pid", "abc"}}) {
     std::vector<std::string> command = {MEMLOG_BINARY, "trace", "--db", database()};
     command.insert(command.end(), arguments.begin(), arguments.end());
     const Finished refused = e2e::run(command);

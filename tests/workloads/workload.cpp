@@ -22,12 +22,14 @@
 //   threads=N           N idle threads
 //   thread-name=TEXT    an idle thread of that name
 //   end-threads         end the idle threads, oldest first, and join them
-//   fork=N ... end      N children run the steps up to the matching `end` and exit 0; the parent goes on
-//   after it wait                reap every child exec=PATH           exec PATH with the remaining steps as
-//   its arguments, argv[0] being its basename exec-thread=PATH    the same, from a thread that is not the
-//   leader leader-exit         the leader thread ends; another one runs the remaining steps oom-score-adj=N
-//   write /proc/self/oom_score_adj cgroup=DIR          move this process into the cgroup whose directory is
-//   DIR exit=N, abort, segv, raise=SIGNAL   (SIGNAL: a number, or TERM, KILL, STOP, INT, HUP, USR1, ...)
+//   fork=N ... end      N children run the steps up to the matching `end` and exit 0; the parent goes on after it
+//   wait                reap every child
+//   exec=PATH           exec PATH with the remaining steps as its arguments, argv[0] being its basename
+//   exec-thread=PATH    the same, from a thread that is not the leader
+//   leader-exit         the leader thread ends; another one runs the remaining steps
+//   oom-score-adj=N     write /proc/self/oom_score_adj
+//   cgroup=DIR          move this process into the cgroup whose directory is DIR
+//   exit=N, abort, segv, raise=SIGNAL   (SIGNAL: a number, or TERM, KILL, STOP, INT, HUP, USR1, ...)
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>

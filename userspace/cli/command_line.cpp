@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "query/runs.h"
 
 namespace memlog {
 namespace {
@@ -38,7 +39,8 @@ constexpr const char* kRunExamples = R"(Examples:
   sudo memlog run --interval 100ms --label build -- ./compile.sh --all
   memlog run --no-children -- ./server
 
-The command and all its descendants are recorded. memlog passes SIGINT, SIGTERM and SIGHUP on, and exits with the
+The command and all its descendants are recorded until the command itself ends; what it left running in the background is
+recorded no further, and `memlog trace --name` records a daemon. memlog passes SIGINT, SIGTERM and SIGHUP on, and exits with the
 command's own exit status (128 + N where signal N killed it).)";
 
 constexpr const char* kRunsExamples = R"(Examples:
@@ -147,7 +149,6 @@ int64_t duration_or_die(std::string_view option, std::string_view text) {
 struct Texts {
   std::string interval = "1s";
   std::string duration;
-  std::string label;
   bool children = false;
   bool no_children = false;
   std::string format;
@@ -214,7 +215,7 @@ void add_record_options(CLI::App& command, Parsed& parsed) {
   command.add_option("--interval,-i", texts.interval, "Time between samples: 1ms or more [default: 1s]")
       ->type_name("TIME");
   command.add_option("--duration,-d", texts.duration, "End the recording after this time")->type_name("TIME");
-  command.add_option("--label,-l", texts.label, "A name for the run, for show and the like")
+  command.add_option("--label,-l", options.label, "A name for the run, for show and the like")
       ->type_name("TEXT");
   command.add_flag("--pss", options.pss,
                    "Also measure PSS, which may hold the process up: within 1 % of the time");
@@ -372,7 +373,9 @@ void finish_record_options(Parsed& parsed) {
     throw FatalError(
         {fmt::format("reading --duration '{}'", printable(texts.duration)), "it must be more than 0", ""},
         FatalError::kBadUsage);
-  if (!texts.label.empty()) options.label = texts.label;
+  for (const std::optional<std::string>& label : {options.label, parsed.import_files.label}) {
+    if (label) or_die(check_label(*label), FatalError::kBadUsage);
+  }
   if (texts.children) options.children = true;
   if (texts.no_children) options.children = false;
 }
@@ -401,11 +404,28 @@ void finish_reading_options(Parsed& parsed) {
         FatalError::kBadUsage);
 }
 
+// What CLI11 says, in words that fit behind "reading the command line:".
+std::string plain_reason(const std::string& text) {
+  for (const auto& [before, words] :
+       {std::pair{"Could not convert: ", "'{1}' is no value for {0}"},
+        std::pair{"The following argument was not expected: ", "there is no '{0}' here"},
+        std::pair{"The following arguments were not expected: ", "there is no '{0}' here"}}) {
+    if (!text.starts_with(before)) continue;
+    const std::string rest = printable(text.substr(std::string_view(before).size()));
+    const size_t split = std::min(rest.find(" = "), rest.size());
+    return fmt::format(fmt::runtime(words), rest.substr(0, split),
+                       split < rest.size() ? rest.substr(split + 3) : "");
+  }
+  if (const size_t at = text.find(": 1 required "); at != std::string::npos)
+    return printable(text.substr(0, at)) + " needs a value";
+  return printable(text);
+}
+
 // CLI11 reports on several lines and without saying where help is.
 FatalError usage_error(const CLI::App& app, const CLI::ParseError& error, const char* first_word) {
   std::string help = "memlog";
   for (const CLI::App* command : app.get_subcommands()) help += " " + command->get_name();
-  std::string reason = printable(error.what());
+  std::string reason = plain_reason(error.what());
   if (app.get_subcommands().empty())
     reason = first_word == nullptr ? "a command is missing"
                                    : fmt::format("there is no command or option '{}'", printable(first_word));

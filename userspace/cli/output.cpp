@@ -37,7 +37,7 @@ bool Output::flush() {
     const ssize_t wrote = write(STDOUT_FILENO, rest.data(), rest.size());
     if (wrote >= 0) {
       rest.remove_prefix(static_cast<size_t>(wrote));
-    } else if (errno == EPIPE || errno == EBADF) {
+    } else if (errno == EPIPE) {
       is_closed_ = true;
     } else if (errno != EINTR) {
       const int code = errno;

@@ -165,7 +165,7 @@ RecordingOutcome record(const RecordOptions& options, const Target& target) {
   const sigset_t mask_before = block_ending_signals();
   std::optional<Launcher> launcher;  // first: a child would inherit what follows
   if (!options.command.empty()) launcher = or_die(Launcher::start(options.command, mask_before));
-  const std::string database = or_die(prepare_database_path(options.database));
+  std::string database = or_die(prepare_database_path(options.database));
   const Survival survival = harden_this_process();
   talk.say_missing(survival);
   const std::unique_ptr<EventSource> source = open_events(options, target);
@@ -176,8 +176,10 @@ RecordingOutcome record(const RecordOptions& options, const Target& target) {
   RecordQueue queue(kQueueRecords);
   Progress progress;
   Recorder recorder(target, recording, source.get(), launcher ? &*launcher : nullptr, queue, progress);
-  WriterThread writing(*writer, queue, kCommitIntervalNs,
-                       [&](const std::string& reason) { progress.warn(RecordingTalk::on_store(reason)); });
+  WriterThread writing(
+      *writer, queue, kCommitIntervalNs,
+      [&](const std::string& reason) { progress.warn(RecordingTalk::on_store(reason)); },
+      [&](FilePlace place) { progress.warn(RecordingTalk::on_misplaced(place, database)); });
   std::string why;
   const Status begun = recorder.begin();
   if (begun) {
@@ -188,19 +190,23 @@ RecordingOutcome record(const RecordOptions& options, const Target& target) {
     });
     talk.show(progress);
     recording_thread.join();
-  } else {
-    why = begun.error().doing + ": " + begun.error().reason;
   }
   const Status stored = writing.finish();
-  if (recorder.has_lost_anything()) or_die(writer->mark_incomplete());
-  or_die(stored);
-  or_die(writer->end({recording.clock.time_ns(boot_now_ns()), why}));
   if (!begun) {
+    // Nothing was recorded: a run that holds nothing would only be in the way.
+    or_die(writer->discard());
     const bool exec_failed = launcher.has_value() && begun.error().code != 0;
     throw FatalError(begun.error(),
                      exec_failed ? Launcher::exec_failure_status(begun.error().code) : kTargetGone);
   }
+  if (recorder.has_lost_anything()) or_die(writer->mark_incomplete());
+  or_die(stored);
+  or_die(writer->end({recording.clock.time_ns(boot_now_ns()), why}));
   talk.say_end(writer->run_id(), why, recorder.numbers());
+  if (writer->place() == FilePlace::deleted) {
+    database = or_die(writer->rescue());
+    say("the database that was deleted is saved as " + database);
+  }
   write_outputs(options, database, writer->run_id());
   return {writer->run_id(), recorder.launched_status()};
 }

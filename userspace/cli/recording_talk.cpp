@@ -66,7 +66,9 @@ void RecordingTalk::show(Progress& progress) const {
     if (!options_.quiet) {
       const int64_t now_ns = boot_now_ns();
       limit.say_all(news, now_ns);
-      if (!news.is_finished) show_status(status_line(news.numbers, now_ns - began_ns));
+      // A launched command has the terminal for itself.
+      if (!news.is_finished && options_.command.empty())
+        show_status(status_line(news.numbers, now_ns - began_ns));
     }
     if (!news.is_finished) continue;
     limit.say_cut();
@@ -80,10 +82,19 @@ void RecordingTalk::say_end(int64_t run_id, const std::string& why, const Progre
     say(fmt::format("run {} ended ({}): no matching process was seen", run_id, why));
     return;
   }
-  say(fmt::format("run {} ended ({}): {} process{}, {} samples, largest peak {}", run_id, why,
-                  numbers.attached_count, numbers.attached_count == 1 ? "" : "es", numbers.sample_count,
-                  format_bytes(numbers.peak_rss_bytes)));
+  say(fmt::format(
+      "run {} ended ({}): {} process{}, {} samples, largest peak {}", run_id, why, numbers.attached_count,
+      numbers.attached_count == 1 ? "" : "es", numbers.sample_count,
+      numbers.peak_rss_bytes.has_value() ? format_bytes(numbers.peak_rss_bytes.value()) : "unknown"));
   say(fmt::format("see it with: memlog show {}", run_id));
+}
+
+std::string RecordingTalk::on_misplaced(FilePlace place, const std::string& database) {
+  if (place == FilePlace::deleted)
+    return fmt::format("{} was deleted: the recording goes on, and is saved anew when it ends",
+                       printable(database));
+  return fmt::format("{} was moved away: the recording goes on in the file that was moved",
+                     printable(database));
 }
 
 std::string RecordingTalk::on_store(const std::string& reason) {
@@ -98,7 +109,8 @@ std::string RecordingTalk::status_line(const ProgressNumbers& numbers, int64_t e
   std::string line =
       fmt::format(" {} · {} of {} processes · rss {} · peak {} · {} samples", format_duration(elapsed_ns),
                   numbers.live_count, numbers.attached_count, format_bytes(numbers.rss_bytes),
-                  format_bytes(numbers.peak_rss_bytes), numbers.sample_count);
+                  numbers.peak_rss_bytes.has_value() ? format_bytes(numbers.peak_rss_bytes.value()) : "-",
+                  numbers.sample_count);
   if (numbers.lost_event_count > 0) line += fmt::format(" · {} events lost", numbers.lost_event_count);
   if (numbers.lost_record_count > 0) line += fmt::format(" · {} records lost", numbers.lost_record_count);
   if (numbers.missed_tick_count > 0) line += fmt::format(" · {} ticks missed", numbers.missed_tick_count);

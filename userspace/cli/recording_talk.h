@@ -9,6 +9,7 @@
 #include "collect/target.h"
 #include "record/progress.h"
 #include "record/survival.h"
+#include "store/database_file.h"
 
 namespace memlog {
 
@@ -23,6 +24,7 @@ class RecordingTalk {
   void show(Progress& progress) const;
   void say_end(int64_t run_id, const std::string& why, const ProgressNumbers& numbers) const;
   // The warning for storing that fails (`reason`), or works again (empty).
+  static std::string on_misplaced(FilePlace place, const std::string& database);
   static std::string on_store(const std::string& reason);
 
  private:

@@ -20,7 +20,8 @@ namespace memlog {
 namespace {
 
 constexpr size_t kMostProcesses = 60;
-constexpr size_t kLongestTarget = 60;  // in the headline; the command line below has it whole
+constexpr size_t kLongestTarget = 60;    // in the headline
+constexpr size_t kLongestCommand = 500;  // memlog sql 'SELECT command FROM run' has it whole
 
 std::string plural(int64_t count, std::string_view what) {
   const bool is_one = count == 1;
@@ -57,7 +58,7 @@ std::string headline(const Run& run) {
   text += fmt::format("  {}, sampled every {}, events from {}, largest process {}\n",
                       plural(run.process_count, "process"), format_duration(run.interval_ns),
                       printable(run.event_source), bytes_or_dash(run.peak_rss_bytes));
-  return text + fmt::format("  {}\n", printable(run.command));
+  return text + fmt::format("  {}\n", cut_to_width(printable(run.command), kLongestCommand));
 }
 
 std::map<int64_t, const OomKillSummary*> kills_by_process(const RunSummary& summary) {
@@ -117,7 +118,10 @@ std::string processes_text(const RunSummary& summary, bool all) {
   const bool has_sampled_peak = std::any_of(tree.lines.begin(), tree.lines.end(), [](const TreeLine& line) {
     return line.process->peak_source == PeakSource::sampled;
   });
-  if (has_sampled_peak) text += "  ~ the largest value sampled; a peak without it is the kernel's own\n";
+  if (has_sampled_peak)
+    text +=
+        "  ~ the largest of the samples and of VmHWM as last read; a peak without it is the kernel's own at "
+        "the exit\n";
   return text;
 }
 
@@ -177,10 +181,13 @@ std::string host_text(const RunSummary& summary) {
 // "missed_ticks" in words.
 std::string gap_name(const std::string& kind) {
   static const std::map<std::string, std::string> names = {
-      {"late_tick", "samples taken late"},  {"missed_ticks", "samples missed"},
-      {"event_loss", "kernel events lost"}, {"queue_overflow", "records dropped before storing"},
-      {"storage", "storage failed"},        {"suspend", "the machine slept"},
-      {"unreadable", "could not be read"}};
+      {"late_tick", "samples taken late"},
+      {"missed_ticks", "samples missed"},
+      {"event_loss", "kernel events lost"},
+      {"queue_overflow", "records dropped before storing"},
+      {"storage", "storage failed"},
+      {"suspend", "the machine slept"},
+      {"unreadable", "samples that could not be read"}};
   const auto found = names.find(kind);
   return found == names.end() ? kind : found->second;
 }

@@ -43,6 +43,7 @@ KernelEvent decode_header(const BpfEventHeader& header, KernelEventKind kind) {
 
 KernelEvent decode_exec(const BpfExecEvent& record) {
   KernelEvent event = decode_header(record.header, KernelEventKind::exec);
+  event.old_comm = padded_name(record.old_comm, sizeof record.old_comm);
   event.exe = padded_name(record.exe, sizeof record.exe);
   event.arguments = {record.arguments, std::min<size_t>(record.argument_bytes, sizeof record.arguments)};
   return event;

@@ -48,6 +48,7 @@ struct KernelEvent {
   uint32_t uid = 0;
   uint64_t cgroup_id = 0;      // memory cgroup (kernfs id = inode number of its directory); 0 = unknown
   std::string_view comm;       // after the event (rename: the new name)
+  std::string_view old_comm;   // exec that makes a process a target: the name before it; empty: not known
   std::string_view exe;        // exec: the file name that was executed, cut at 255 bytes
   std::string_view arguments;  // exec: argv, NUL-separated, cut at kArgumentBytes
   ExitFacts exit;              // kind == exit

@@ -60,6 +60,20 @@ std::optional<std::string> read_exe(int process_fd) {
   return without_deleted_mark(std::string(target.data(), static_cast<size_t>(length)));
 }
 
+// The first argument; for a script with a long name, which the kernel names the process after, the one that has that name:
+// its interpreter and perhaps an option of the #! line come before it.
+std::string naming_argument(std::string_view arguments, std::string_view comm) {
+  constexpr int most_before = 3;
+  const std::string_view first = arguments.substr(0, arguments.find('\0'));
+  std::string_view rest = arguments;
+  for (int i = 0; comm.size() == kCommBytes && i < most_before && !rest.empty(); ++i) {
+    const size_t end = std::min(rest.find('\0'), rest.size());
+    if (basename_of(rest.substr(0, end)).starts_with(comm)) return std::string(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return std::string(first);
+}
+
 void read_arguments(int process_fd, ProcessFacts& facts) {
   const Result<std::string> raw = read_small_file_at(process_fd, "cmdline", kCmdlineLimitBytes);
   if (!raw) return;
@@ -67,7 +81,7 @@ void read_arguments(int process_fd, ProcessFacts& facts) {
   // setproctitle() leaves NULs behind its title.
   while (!text.empty() && text.back() == '\0') text.remove_suffix(1);
   if (text.empty()) return;
-  facts.argv0 = text.substr(0, text.find('\0'));
+  facts.argv0 = naming_argument(text, facts.comm);
   facts.cmdline = text;
   std::replace(facts.cmdline->begin(), facts.cmdline->end(), '\0', ' ');
 }

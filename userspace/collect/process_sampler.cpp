@@ -135,6 +135,7 @@ SampleOutcome ProcessSampler::sample(int64_t now_ns, ProcessSample& sample) {
     if (error != 0) {
       close_files();
       is_gone_ = means_gone(error);
+      last_error_ = error;
       return is_gone_ ? SampleOutcome::gone : SampleOutcome::unreadable;
     }
   }
@@ -154,6 +155,7 @@ SampleOutcome ProcessSampler::sample_memory(ProcessSample& sample) {
   StatusFields fields;
   if (!thread_status_ || !read_live_thread(fields)) {
     const FileText read = read_text(status_.get());
+    last_error_ = read.error;
     if (read.error != 0) return means_gone(read.error) ? SampleOutcome::gone : SampleOutcome::unreadable;
     fields = parse_status(read.text);
     // A zombie's only thread is itself; more of them mean that just the leader has exited.

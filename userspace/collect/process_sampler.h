@@ -53,6 +53,8 @@ class ProcessSampler {
   // `now_ns` is boot time and drives the budgets of the costly files. Allocates nothing where files are kept
   // and all goes well.
   SampleOutcome sample(int64_t now_ns, ProcessSample& sample);
+  // errno behind the last `unreadable`.
+  int last_error() const { return last_error_; }
   bool keeps_files() const { return options_.keep_files; }
 
  private:
@@ -76,6 +78,7 @@ class ProcessSampler {
   OwnedFd thread_status_;  // of a live thread, while the leader is dead
   pid_t thread_ = 0;
   bool is_gone_ = false;
+  int last_error_ = 0;
   int64_t ns_per_tick_ = 0;
   ReadBudget stat_budget_{0.001};
   ReadBudget pss_budget_{0.01};

@@ -62,8 +62,14 @@ Status ProcessTracker::attach_launched(pid_t pid) {
 void ProcessTracker::launched_has_executed(pid_t pid, int64_t boot_ns) {
   const auto process = processes_.find(pid);
   if (process == processes_.end() || !process->second.is_launched) return;
+  process->second.facts.start_time_ns = options_.clock.time_ns(boot_ns);
   fill_from_proc(process->second);
   become_row(process->second, SeenBy::scan, boot_ns);
+}
+
+bool ProcessTracker::awaits_exec(pid_t pid) const {
+  const auto process = processes_.find(pid);
+  return process != processes_.end() && process->second.is_launched;
 }
 
 void ProcessTracker::scan(int64_t boot_ns) {

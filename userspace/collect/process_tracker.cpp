@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -99,6 +100,7 @@ void ProcessTracker::on_exec(const KernelEvent& event) {
     if (judgement != Judgement::yes) return;
     tracked = &add(event.pid, event.start_boot_ns, Claim::matched);
     tracked->facts.parent_pid = event.parent_pid;
+    tracked->facts.old_comm = std::string(event.old_comm);
   } else if (tracked->is_newborn && tracked->claim == Claim::inherited && judgement != Judgement::yes) {
     return drop(event.pid);
   }
@@ -109,6 +111,8 @@ void ProcessTracker::on_exec(const KernelEvent& event) {
   tracked->facts.name = full_name(event.comm, event.exe, first_argument(event.arguments));
   tracked->facts.uid = event.uid;
   if (cgroup) tracked->facts.cgroup = cgroup;
+  // A launched command's life begins here, not when memlog forked the child that waited.
+  if (tracked->is_launched) tracked->facts.start_time_ns = options_.clock.time_ns(event.boot_ns);
   if (tracked->facts.key == 0) {
     become_row(*tracked, SeenBy::exec, event.boot_ns);
   } else {
@@ -129,7 +133,7 @@ void ProcessTracker::on_fork(const KernelEvent& event) {
   if (parent_is_tracked) {
     const ProcessStart& facts = parent->second.facts;
     candidate.exe = view(facts.exe);
-    candidate.argv0 = first_word(facts.cmdline);
+    candidate.argv0 = facts.name;
     candidate.cmdline = facts.cmdline;
   }
   const bool descends = parent_is_tracked && target_.children;
@@ -146,7 +150,7 @@ void ProcessTracker::on_fork(const KernelEvent& event) {
   facts.start_time_ns = child.facts.start_time_ns;
   facts.parent_pid = event.parent_pid;
   facts.comm = event.comm;
-  facts.name = full_name(event.comm, view(facts.exe), first_word(facts.cmdline));
+  facts.name = full_name(event.comm, view(facts.exe), facts.name);
   facts.uid = event.uid;
   facts.namespace_pid = {};
   if (cgroup) facts.cgroup = cgroup;
@@ -326,6 +330,7 @@ void ProcessTracker::sample(Tracked& tracked, int64_t boot_ns) {
   listener_.on_record(sample);
   if (outcome == SampleOutcome::unreadable) {
     if (tracked.unreadable_count++ == 0) tracked.unreadable_since_ns = boot_ns;
+    tracked.unreadable_error = tracked.sampler->last_error();
   } else {
     settle_unreadable(tracked, boot_ns);
   }
@@ -335,9 +340,10 @@ void ProcessTracker::sample(Tracked& tracked, int64_t boot_ns) {
 // A stretch of unreadable samples becomes one gap, stored when it is over.
 void ProcessTracker::settle_unreadable(Tracked& tracked, int64_t boot_ns) {
   if (tracked.unreadable_count == 0) return;
-  listener_.on_record(Gap{options_.clock.time_ns(tracked.unreadable_since_ns),
-                          options_.clock.time_ns(boot_ns), GapKind::unreadable, tracked.facts.key,
-                          tracked.unreadable_count, "its files under /proc could not be read"});
+  listener_.on_record(Gap{
+      options_.clock.time_ns(tracked.unreadable_since_ns), options_.clock.time_ns(boot_ns),
+      GapKind::unreadable, tracked.facts.key, tracked.unreadable_count,
+      std::string("its files under /proc could not be read: ") + strerrordesc_np(tracked.unreadable_error)});
   tracked.unreadable_count = 0;
 }
 
@@ -411,7 +417,10 @@ void ProcessTracker::drop(pid_t pid) {
 }
 
 void ProcessTracker::finish(int64_t boot_ns) {
-  for (auto& [pid, tracked] : processes_) settle_unreadable(tracked, boot_ns);
+  for (auto& [pid, tracked] : processes_) {
+    if (tracked.is_newborn && !tracked.is_launched) become_row(tracked, SeenBy::fork, boot_ns);
+    settle_unreadable(tracked, boot_ns);
+  }
 }
 
 ProcessKey ProcessTracker::key_of(pid_t pid) const {

@@ -56,6 +56,7 @@ class ProcessTracker {
   Status attach_launched(pid_t pid);
   // The launched child is known to have made its exec: where no event says so, this makes it a row.
   void launched_has_executed(pid_t pid, int64_t boot_ns);
+  bool awaits_exec(pid_t pid) const;
 
   void handle(const KernelEvent& event);
   // The launched child was waited for: ends it if its exit event has not.
@@ -66,7 +67,7 @@ class ProcessTracker {
   void sample_all(int64_t boot_ns);
   // Looks for targets in the target's cgroup, and among those who have its cards open: what no event says.
   void scan_members(int64_t boot_ns);
-  // The recording ends: what is still alive keeps end_reason "running".
+  // The recording ends: what is still alive keeps end_reason "running". A fork that was held back becomes a row.
   void finish(int64_t boot_ns);
 
   size_t live_count() const { return processes_.size() - newborn_count_; }
@@ -87,6 +88,7 @@ class ProcessTracker {
     bool is_newborn = false;
     bool is_launched = false;  // waits for its exec
     bool is_oom_victim = false;
+    int unreadable_error = 0;  // errno of the last such sample
     int64_t gone_since_ns =
         0;  // boot time of the first read that found it gone; its exit event may be under way
     int64_t cgroup_read_ns = 0;

@@ -85,6 +85,7 @@ struct ProcessStart {
   Nullable start_time_ns;
   Nullable start_ticks;  // /proc/PID/stat field 22: (boot id, pid, start_ticks) is the identity
   Nullable parent_pid;
+  std::string old_comm;  // before the exec that made it a target; empty: none is known
   std::string comm;
   std::string name;  // comm, or the longer basename of exe or argv[0] that it is cut from
   std::optional<std::string> exe;

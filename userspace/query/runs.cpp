@@ -128,6 +128,15 @@ Result<Run> get_run(Database& database, int64_t run_id) {
   return std::move(runs->front());
 }
 
+Status check_label(std::string_view label) {
+  const std::string doing = fmt::format("reading --label '{}'", printable(label));
+  if (label.empty()) return Error{doing, "it is empty", ""};
+  if (label == "last") return Error{doing, "'last' always means the newest run", "choose another word"};
+  if (parse_int(label))
+    return Error{doing, "a number always means the run with that id", "choose a label with a letter in it"};
+  return Ok{};
+}
+
 Result<int64_t> find_run(Database& database, std::string_view text) {
   // A label wins over an id, so that a label of digits can be asked for at all.
   Result<Nullable> id = database.integer("SELECT max(id) FROM run WHERE label = ?", {text});

@@ -46,6 +46,9 @@ Result<std::vector<Run>> list_runs(Database& database, int64_t limit);
 
 Result<Run> get_run(Database& database, int64_t run_id);
 
+// A label must not be empty, 'last', or a number: those name a run already.
+Status check_label(std::string_view label);
+
 // The id of the run that `text` names: an id, a label (the newest run of that label) or "last". The error
 // names what there is that looks like it.
 Result<int64_t> find_run(Database& database, std::string_view text);

@@ -111,12 +111,14 @@ Status ask_cgroups(Database& database, RunSummary& summary) {
 
 Status ask_gaps(Database& database, RunSummary& summary) {
   return database.each(
-      "SELECT kind, count(*), sum(ended_ns - started_ns), max(ended_ns - started_ns), min(started_ns), "
-      "max(ended_ns), "
-      "sum(lost_count), (SELECT detail FROM gap AS latest WHERE latest.run_id = gap.run_id AND latest.kind = "
-      "gap.kind "
+      // Several processes may have a gap at one time: what overlaps counts once.
+      "SELECT kind, count(*), sum(max(0, ended_ns - max(started_ns, coalesce(reached_ns, started_ns)))), "
+      "max(ended_ns - started_ns), min(started_ns), max(ended_ns), sum(lost_count), "
+      "(SELECT detail FROM gap AS latest WHERE latest.run_id = ?1 AND latest.kind = span.kind "
       "AND detail IS NOT NULL ORDER BY latest.rowid DESC LIMIT 1) "
-      "FROM gap WHERE run_id = ? GROUP BY kind ORDER BY kind",
+      "FROM (SELECT *, max(ended_ns) OVER (PARTITION BY kind ORDER BY started_ns "
+      "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns FROM gap WHERE run_id = ?1) AS span "
+      "GROUP BY kind ORDER BY kind",
       {Nullable(summary.run.id)}, [&](const Statement& row) {
         summary.gaps.push_back({row.text_or(0), row.integer(1).value_or(0), row.integer(2).value_or(0),
                                 row.integer(3).value_or(0), row.integer(4).value_or(0),

@@ -12,13 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "model/nullable.h"
+
 namespace memlog {
 
 struct ProgressNumbers {
-  size_t live_count = 0;       // processes recorded now
-  size_t attached_count = 0;   // processes recorded so far
-  int64_t rss_bytes = 0;       // sum over the live ones
-  int64_t peak_rss_bytes = 0;  // largest of a single process
+  size_t live_count = 0;      // processes recorded now
+  size_t attached_count = 0;  // processes recorded so far
+  int64_t rss_bytes = 0;      // sum over the live ones
+  Nullable peak_rss_bytes;    // largest of a single process
   int64_t sample_count = 0;
   int64_t lost_event_count = 0;
   int64_t lost_record_count = 0;

@@ -2,6 +2,7 @@
 #include "record/recorder.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -21,6 +22,7 @@ namespace memlog {
 namespace {
 
 constexpr int64_t kReaderSliceNs = 100 * kNsPerUs;
+constexpr int64_t kExecEventPatienceNs = 200 * kNsPerMs;
 constexpr int64_t kLossCheckIntervalNs = 100 * kNsPerMs;
 constexpr int64_t kProgressIntervalNs = 100 * kNsPerMs;
 constexpr int64_t kScanIntervalNs = 250 * kNsPerMs;  // without events
@@ -133,11 +135,23 @@ Status Recorder::begin() {
       !target_.devices.empty())
     tracker_.scan(boot_now_ns());
   if (launcher_ != nullptr) {
-    drain_events();
+    await_launched_exec();
     tracker_.launched_has_executed(launcher_->pid(), boot_now_ns());
   }
   sample_surroundings(boot_now_ns());
+  update_progress();
   return Ok{};
+}
+
+// The command's pipe closes some instructions before its exec event comes, and until then it has memlog's own name.
+void Recorder::await_launched_exec() {
+  const int64_t deadline_ns = boot_now_ns() + kExecEventPatienceNs;
+  drain_events();
+  while (source_ != nullptr && tracker_.awaits_exec(launcher_->pid()) && boot_now_ns() < deadline_ns) {
+    pollfd events{source_->poll_fd(), POLLIN, 0};
+    poll(&events, 1, 10);
+    drain_events();
+  }
 }
 
 std::string Recorder::run() {
@@ -175,6 +189,7 @@ int Recorder::remaining_ms() const {
 
 void Recorder::drain_events() {
   if (source_ != nullptr) source_->drain([this](const KernelEvent& event) { tracker_.handle(event); });
+  if (tracker_.attached_count() != numbers_.attached_count) update_progress();
   const bool waits_for_launched = launcher_ != nullptr && !launched_status_;
   if (end_reason_.empty() && !options_.keep && !waits_for_launched && tracker_.attached_count() > 0 &&
       tracker_.live_count() == 0 && tracker_.newborn_count() == 0) {
@@ -312,7 +327,7 @@ void Recorder::on_record(Record record) {
   if (const auto* sample = std::get_if<ProcessSample>(&record)) {
     ++numbers_.sample_count;
     numbers_.peak_rss_bytes =
-        std::max(numbers_.peak_rss_bytes, max_known(sample->rss_bytes, sample->hwm_bytes).value_or(0));
+        max_known(numbers_.peak_rss_bytes, max_known(sample->rss_bytes, sample->hwm_bytes));
   }
   if (dropped_count_ > 0) {
     Gap gap{options_.clock.time_ns(dropped_since_ns_),
@@ -329,11 +344,14 @@ void Recorder::on_record(Record record) {
 }
 
 void Recorder::on_attached(const ProcessStart& start) {
+  if (launcher_ != nullptr) return;
   progress_.say(fmt::format("recording {} (pid {})", printable(start.name), start.pid));
 }
 
 void Recorder::on_ended(const ProcessStart& start, const ProcessEnd& end) {
-  numbers_.peak_rss_bytes = std::max(numbers_.peak_rss_bytes, end.peak_rss_bytes.value_or(0));
+  numbers_.peak_rss_bytes = max_known(numbers_.peak_rss_bytes, end.peak_rss_bytes);
+  // Of a launched command's many helpers only those that failed are news.
+  if (launcher_ != nullptr && end.reason == EndReason::exited && end.exit_status == Nullable(0)) return;
   std::string line = fmt::format("{} (pid {}) {}", printable(start.name), start.pid, end_in_words(end));
   if (end.peak_rss_bytes.has_value())
     line += fmt::format(", peak {}", format_bytes(end.peak_rss_bytes.value()));

@@ -58,6 +58,7 @@ class Recorder final : private TrackerListener {
   void on_name_prefix_only(const std::string& comm, pid_t pid) override;
 
   Status watch(int fd);
+  void await_launched_exec();
   int remaining_ms() const;
   void drain_events();
   void tick(const Ticker::Tick& tick);

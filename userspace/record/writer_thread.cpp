@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <utility>
 
 namespace memlog {
 namespace {
@@ -15,11 +16,12 @@ constexpr int kLastRetries = 3;  // when the recording is over and the disk is s
 }  // namespace
 
 WriterThread::WriterThread(RunWriter& writer, RecordQueue& queue, int64_t commit_interval_ns,
-                           FailureListener on_failure)
+                           FailureListener on_failure, MisplacedListener on_misplaced)
     : writer_(writer),
       queue_(queue),
       commit_interval_ns_(commit_interval_ns),
       on_failure_(std::move(on_failure)),
+      on_misplaced_(std::move(on_misplaced)),
       thread_([this] { run(); }) {}
 
 WriterThread::~WriterThread() { [[maybe_unused]] const Status outcome = finish(); }
@@ -53,6 +55,8 @@ void WriterThread::run() {
       std::this_thread::sleep_for(kRetryInterval);
     }
     if (has_failed) on_failure_("");
+    const FilePlace place = writer_.place();
+    if (place != FilePlace::in_place && !std::exchange(is_misplaced_, true)) on_misplaced_(place);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -251,6 +252,22 @@ Result<Nullable> Database::integer(std::string_view sql, const std::vector<SqlVa
 int64_t Database::last_insert_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
 bool Database::in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
 void Database::interrupt() { sqlite3_interrupt(connection_.get()); }
+
+Status Database::copy_to(const std::string& path) {
+  const std::string doing = "copying the database to " + printable(path);
+  const Result<std::string> canonical = canonical_database_path(path);
+  if (!canonical)
+    return Error{doing, canonical.error().reason, canonical.error().hint, canonical.error().code};
+  const Result<FilePresence> presence = look_at_database_file(*canonical);
+  if (!presence) return Error{doing, presence.error().reason, presence.error().hint, presence.error().code};
+  if (*presence == FilePresence::regular) return Error{doing, "there is such a file already", "", EEXIST};
+  if (const Status made = make_database_file(*canonical); !made) return made;
+  Result<Statement> vacuum = prepare("VACUUM INTO ?");
+  const Status copied = vacuum ? vacuum->run(*canonical) : Status(vacuum.error());
+  if (copied) return Ok{};
+  unlink(canonical->c_str());
+  return Error{doing, copied.error().reason, copied.error().hint, copied.error().code};
+}
 
 void Database::checkpoint() {
   sqlite3_wal_checkpoint_v2(connection_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);

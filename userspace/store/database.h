@@ -23,6 +23,7 @@
 
 #include "base/result.h"
 #include "model/nullable.h"
+#include "store/database_file.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -131,6 +132,10 @@ class Database {
   void interrupt();
   // Moves what the WAL holds into the file as far as readers allow; never waits.
   void checkpoint();
+  // Whether the file is still what its path names. Two stat calls.
+  FilePlace place() const { return watch_.place(path_); }
+  // Writes a consistent copy, what the WAL holds included, to `path`, which must not exist. Writers go on meanwhile.
+  Status copy_to(const std::string& path);
 
   // Whether `sql` ends with a complete statement (a semicolon outside quotes, comments and triggers).
   static bool is_complete(const std::string& sql);
@@ -152,6 +157,7 @@ class Database {
 
   std::unique_ptr<sqlite3, Close> connection_;
   std::string path_;
+  FileWatch watch_;
   bool only_reads_ = false;
 };
 

@@ -51,6 +51,18 @@ Result<FilePresence> look_at_database_file(const std::string& path) {
   return FilePresence::regular;
 }
 
+FileWatch::FileWatch(const std::string& path) : fd_(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)) {}
+
+FilePlace FileWatch::place(const std::string& path) const {
+  struct stat ours{};
+  if (!fd_ || fstat(fd_.get(), &ours) != 0) return FilePlace::in_place;
+  if (ours.st_nlink == 0) return FilePlace::deleted;
+  struct stat there{};
+  const bool is_there = lstat(path.c_str(), &there) == 0;
+  const bool is_same = is_there && there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
+  return is_same || (!is_there && errno != ENOENT) ? FilePlace::in_place : FilePlace::moved;
+}
+
 Status make_database_file(const std::string& path) {
   const OwnedFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (fd) return give_to_invoking_user(fd.get(), path);

@@ -5,8 +5,11 @@
 // process's own SQLite connections.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
+#include "base/owned_fd.h"
 #include "base/result.h"
 
 namespace memlog {
@@ -18,6 +21,19 @@ Result<std::string> canonical_database_path(const std::string& path);
 enum class FilePresence : uint8_t { missing, regular };
 // An error where `path` is a directory, a symbolic link or no regular file.
 Result<FilePresence> look_at_database_file(const std::string& path);
+
+// Where an open database's file is now. The descriptor is for looking only (O_PATH), so closing it drops no lock.
+enum class FilePlace : uint8_t { in_place, moved, deleted };
+class FileWatch {
+ public:
+  // An unwatched file is always in place.
+  FileWatch() = default;
+  explicit FileWatch(const std::string& path);
+  FilePlace place(const std::string& path) const;
+
+ private:
+  OwnedFd fd_;
+};
 
 // Makes an empty file of mode 0600 that belongs to the invoking user. Losing a race to another maker is fine.
 Status make_database_file(const std::string& path);

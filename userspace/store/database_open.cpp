@@ -106,6 +106,7 @@ Result<Database> Database::connect(const std::string& path, Mode mode) {
   if (mode != Mode::read && sqlite3_db_readonly(connection, "main") == 1)
     return Error{"opening the database " + printable(path), "the file is not writable",
                  "use sudo, or another file with --db", EACCES};
+  database.watch_ = FileWatch(path);
   sqlite3_busy_timeout(connection, kBusyTimeoutMs);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   // Until the file is known to be ours, its WAL is left alone.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/run_writer.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <cerrno>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -124,6 +127,9 @@ class SqliteRunWriter final : public RunWriter {
   int64_t run_id() const override { return run_id_; }
   Status write(std::span<const Record> records) override;
   Status end(const RunEnd& end) override;
+  Status discard() override;
+  FilePlace place() const override { return database_.place(); }
+  Result<std::string> rescue() override;
   Status mark_incomplete() override { return sql_.set_incomplete.run(run_id_); }
 
  private:
@@ -262,6 +268,10 @@ Status SqliteRunWriter::store(const ProcessStart& record) {
   const int64_t id = database_.last_insert_id();
   processes_.add(record.key, id);
   if (record.parent_key != 0 && !parent_id.has_value()) late_parents_.push_back({id, record.parent_key});
+  if (!record.old_comm.empty() && record.old_comm != record.comm) {
+    status = sql_.insert_name.run(id, record.start_time_ns, valid_utf8(record.old_comm));
+    if (!status) return status;
+  }
   return sql_.insert_name.run(id, record.first_seen_ns, comm);
 }
 
@@ -359,6 +369,21 @@ Status SqliteRunWriter::end(const RunEnd& end) {
   if (status) status = transaction->commit();
   if (status) database_.checkpoint();
   return status;
+}
+
+Status SqliteRunWriter::discard() {
+  Result<Statement> remove = database_.prepare("DELETE FROM run WHERE id = ?");
+  return remove ? remove->run(run_id_) : Status(remove.error());
+}
+
+Result<std::string> SqliteRunWriter::rescue() {
+  constexpr int most_tries = 100;
+  for (int tries = 1;; ++tries) {
+    const std::string path = database_.path() + (tries == 1 ? "" : fmt::format(".rescued-{}", tries - 1));
+    const Status copied = database_.copy_to(path);
+    if (copied) return path;
+    if (copied.error().code != EEXIST || tries == most_tries) return copied.error();
+  }
 }
 
 }  // namespace

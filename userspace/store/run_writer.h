@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "model/records.h"
+#include "store/database_file.h"
 
 namespace memlog {
 
@@ -32,6 +33,12 @@ class RunWriter {
   virtual Status write(std::span<const Record> records) = 0;
   // Stores the run's end and the state "ended", and checkpoints the WAL.
   virtual Status end(const RunEnd& end) = 0;
+  // Takes the run's row back: it has begun nothing.
+  virtual Status discard() = 0;
+  // Whether the database is still what its path names, and where not, the rescue of a deleted one: a copy of all that
+  // is stored, at `path` or beside it under the first free name, which is returned.
+  virtual FilePlace place() const = 0;
+  virtual Result<std::string> rescue() = 0;
   // Marks the run as incomplete: events were lost.
   virtual Status mark_incomplete() = 0;
 };

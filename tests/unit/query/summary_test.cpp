@@ -77,6 +77,21 @@ TEST_F(SummaryTest, GapsAreSummedByKind) {
   EXPECT_EQ(summary_.gaps[1].lost_count, Nullable());
 }
 
+TEST_F(SummaryTest, WhatOverlapsCountsOnce) {
+  Result<Database> database = Database::open(path_, Database::Mode::write);
+  ASSERT_TRUE(database);
+  ASSERT_TRUE(database->execute(
+      "INSERT INTO gap (run_id, started_ns, ended_ns, kind) SELECT min(id), 10, 14, 'storage' FROM run UNION "
+      "ALL "
+      "SELECT min(id), 11, 12, 'storage' FROM run UNION ALL SELECT min(id), 13, 16, 'storage' FROM run"));
+  const Result<RunSummary> summary = run_summary(*database, summary_.run.id);
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->gaps[1].kind, "storage");
+  EXPECT_EQ(summary->gaps[1].total_ns, 6);
+  EXPECT_EQ(summary->gaps[1].longest_ns, 4);
+  EXPECT_EQ(summary->gaps[1].span_count, 3);
+}
+
 TEST_F(SummaryTest, TheHostsWorstMomentsAreThere) {
   EXPECT_EQ(summary_.host.least_available_bytes, Nullable(512 * kMib));
   EXPECT_EQ(summary_.host.least_available_at_ns, Nullable(kStart + 2 * kNsPerSecond));

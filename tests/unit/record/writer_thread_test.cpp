@@ -21,6 +21,9 @@ class FlakyWriter final : public RunWriter {
     return Ok{};
   }
   Status end(const RunEnd& /*end*/) override { return Ok{}; }
+  Status discard() override { return Ok{}; }
+  FilePlace place() const override { return FilePlace::in_place; }
+  Result<std::string> rescue() override { return std::string(); }
   Status mark_incomplete() override { return Ok{}; }
   size_t stored_count = 0;
 
@@ -33,10 +36,13 @@ TEST(WriterThread, KeepsABatchUntilItCanBeStoredAndSaysSo) {
   RecordQueue queue(64);
   std::vector<std::string> said;
   std::mutex mutex;
-  WriterThread thread(writer, queue, kNsPerMs, [&](const std::string& reason) {
-    const std::lock_guard lock(mutex);
-    said.push_back(reason);
-  });
+  WriterThread thread(
+      writer, queue, kNsPerMs,
+      [&](const std::string& reason) {
+        const std::lock_guard lock(mutex);
+        said.push_back(reason);
+      },
+      [](FilePlace) {});
   queue.push(ProcessSample{});
   queue.push(ProcessSample{});
   EXPECT_TRUE(thread.finish().ok());
@@ -47,7 +53,7 @@ TEST(WriterThread, KeepsABatchUntilItCanBeStoredAndSaysSo) {
 TEST(WriterThread, TellsWhenTheLastRecordsCouldNotBeStored) {
   FlakyWriter writer(1000);
   RecordQueue queue(64);
-  WriterThread thread(writer, queue, kNsPerMs, [](const std::string&) {});
+  WriterThread thread(writer, queue, kNsPerMs, [](const std::string&) {}, [](FilePlace) {});
   queue.push(ProcessSample{});
   const Status outcome = thread.finish();
   ASSERT_FALSE(outcome.ok());
