@@ -88,7 +88,8 @@ class DeviceWatch {
   void end_tick(Tick& tick);
   void tell_ghosts(const Tick& tick);
   void tell_spread(const Tick& tick);
-  void tell(const Tick& tick, const std::string& text);
+  // `about` goes into the note beside the text, for who looks for it: "ghost", "spread", "state".
+  void tell(const Tick& tick, const std::string& text, const char* about = "state");
 
   Options options_;
   DeviceSampler sampler_;
