@@ -137,7 +137,8 @@ inline std::vector<Record> story_of_devices() {
   records.emplace_back(DeviceChipSample{2, 5, kStart, 1, 4096 * kMib, {}, {}, {}, {}});
   records.emplace_back(Event{
       kStart + kNsPerSecond, EventKind::note, 0,
-      R"({"topic":"device","about":"spread","text":"the 2 devices of this workload do not move in lockstep"})"});
+      R"({"topic":"device","about":"spread","device_count":2,"least_region":"tt_device_7_memory",)"
+      R"("least_bytes":1073741824,"most_region":"tt_device_8_memory","most_bytes":4294967296,"text":"they differ"})"});
   return records;
 }
 

@@ -304,7 +304,7 @@ void DeviceWatch::tell_ghosts(const Tick& tick) {
     tell(tick,
          fmt::format("ghost {} of {} in {}: not counted as used{}", format_bytes(finding.bytes), whose,
                      in_words(finding.regions), what_to_do),
-         "ghost");
+         {{"about", "ghost"}});
   }
 }
 
@@ -321,11 +321,21 @@ void DeviceWatch::tell_spread(const Tick& tick) {
                    "average and minimum may rest on a stale or idle device",
                    tick.busy_count, format_bytes(tick.least_bytes), tick.least_region,
                    format_bytes(tick.most_bytes), tick.most_region, spread_ticks_),
-       "spread");
+       {{"about", "spread"},
+        {"device_count", tick.busy_count},
+        {"least_region", tick.least_region},
+        {"least_bytes", tick.least_bytes},
+        {"most_region", tick.most_region},
+        {"most_bytes", tick.most_bytes}});
 }
 
-void DeviceWatch::tell(const Tick& tick, const std::string& text, const char* about) {
-  const nlohmann::json detail = {{"topic", "device"}, {"about", about}, {"text", text}};
+void DeviceWatch::tell(const Tick& tick, const std::string& text) {
+  tell(tick, text, nlohmann::json::object());
+}
+
+void DeviceWatch::tell(const Tick& tick, const std::string& text, nlohmann::json detail) {
+  detail["topic"] = "device";
+  detail["text"] = text;
   tick.sink->record(Event{tick.time_ns, EventKind::note, 0,
                           detail.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
   tick.sink->say(text);

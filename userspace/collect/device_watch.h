@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -88,8 +89,9 @@ class DeviceWatch {
   void end_tick(Tick& tick);
   void tell_ghosts(const Tick& tick);
   void tell_spread(const Tick& tick);
-  // `about` goes into the note beside the text, for who looks for it: "ghost", "spread", "state".
-  void tell(const Tick& tick, const std::string& text, const char* about = "state");
+  void tell(const Tick& tick, const std::string& text);
+  // `detail` goes into the note beside the text, for who looks for it.
+  void tell(const Tick& tick, const std::string& text, nlohmann::json detail);
 
   Options options_;
   DeviceSampler sampler_;
