@@ -208,9 +208,4 @@ std::string html_text(std::string_view text) {
   return html;
 }
 
-std::string web_licences() {
-  const WebAssets assets = web_assets();
-  return "plotly.js (in HTML reports)\n\n" + std::string(assets.plotly_licence);
-}
-
 }  // namespace memlog
