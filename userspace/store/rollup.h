@@ -54,7 +54,11 @@ class RollupWriter {
     int64_t last = 0;
     int64_t known_count = 0;  // parts that know a value
     __int128 sum = 0;         // of their means
-    int64_t mean() const { return static_cast<int64_t>(sum / known_count); }
+    int64_t mean() const {
+      // Nearly always the sum fits a word, whose division is ten times as fast.
+      const auto word = static_cast<int64_t>(sum);
+      return word == sum ? word / known_count : static_cast<int64_t>(sum / known_count);
+    }
   };
   struct Span {
     int64_t begin_ns = 0;

@@ -271,6 +271,28 @@ TEST_F(CsvImportTest, AFileIsATimelineWithoutAnyDatabase) {
   EXPECT_THAT(directory_.names(), ElementsAre("in.csv"));
 }
 
+TEST_F(CsvImportTest, WhatDevicesHeldIsDrawnAsTheirSumAndAsTheirAverageBetweenLeastAndMost) {
+  const Result<Timeline> timeline = timeline_from_csv(
+      file(
+          "timestamp_utc,pid,process_name,rss_bytes,dram_chip_count,dram_total_mib,dram_avg_mib,dram_min_mib,"
+          "dram_max_mib\r\n"
+          "2026-06-05T12:34:56+00:00,7,worker,5,4,10.0,2.5,1.0,6.0\r\n"
+          "2026-06-05T12:34:57+00:00,7,worker,5,,,,,\r\n"
+          "2026-06-05T12:34:58+00:00,7,worker,5,4,12.0,3.0,3.0,3.0\r\n"),
+      {});
+  ASSERT_TRUE(timeline.ok()) << timeline.error().reason;
+  EXPECT_EQ(timeline->device_count, 4);
+  ASSERT_THAT(timeline->device_totals, SizeIs(2));
+  EXPECT_EQ(timeline->device_totals[0].name, "dram_bytes");
+  EXPECT_EQ(timeline->device_totals[0].peak, Nullable(12 << 20));
+  const TimelineSeries& chips = timeline->device_totals[1];
+  EXPECT_EQ(chips.name, "dram_chip_bytes");
+  ASSERT_THAT(chips.points, SizeIs(2));
+  EXPECT_EQ(chips.points[0].min, 1 << 20);
+  EXPECT_EQ(chips.points[0].mean, 5 << 19);
+  EXPECT_EQ(chips.points[0].max, 6 << 20);
+}
+
 TEST_F(CsvImportTest, WhatIsNoSuchFileIsRefused) {
   EXPECT_THAT(import(file("")), HasSubstr("the file is empty"));
   EXPECT_THAT(import(file("a,b\n1,2\n")), HasSubstr("it has no column timestamp_utc"));

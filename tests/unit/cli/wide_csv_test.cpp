@@ -2,6 +2,7 @@
 // The wide file: all that is stored of a run, out and in again.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 #include "cli/commands.h"
@@ -126,6 +127,21 @@ TEST_F(WideCsv, HostCgroupAndDeviceSamplesGetTheirRollups) {
       EXPECT_EQ(rows_of(imported_, sql).size(), 5U) << table.name;
     }
   }
+}
+
+TEST_F(WideCsv, IsDrawnWithItsEventsGapsLimitsAndDevices) {
+  write_file(directory_ / "night.csv", exported(record_whole_story(), 1));
+  const Result<Timeline> timeline = timeline_from_csv(directory_ / "night.csv", {});
+  ASSERT_TRUE(timeline.ok()) << timeline.error().reason;
+  EXPECT_EQ(timeline->title, "nightly");
+  EXPECT_EQ(timeline->gaps.size(), 2U);
+  EXPECT_EQ(timeline->devices.size(), 3U);
+  EXPECT_EQ(timeline->device_ghosts.size(), 1U);
+  ASSERT_EQ(timeline->cgroups.size(), 1U);
+  EXPECT_EQ(timeline->cgroups[0].path, "/jobs/small");
+  EXPECT_FALSE(timeline->host_series.empty());
+  EXPECT_TRUE(std::any_of(timeline->events.begin(), timeline->events.end(),
+                          [](const TimelineEvent& event) { return event.kind == EventKind::oom_kill; }));
 }
 
 TEST_F(WideCsv, ARunOfWhichNothingWasRecordedIsARunAgain) {
