@@ -17,6 +17,27 @@ namespace {
 
 constexpr size_t kMostNamed = 4;  // dead processes in a sentence
 
+// The number in "tt_device_7_memory".
+std::string region_number(std::string_view region) {
+  constexpr std::string_view before = "tt_device_";
+  constexpr std::string_view after = "_memory";
+  if (region.starts_with(before)) region.remove_prefix(before.size());
+  if (region.ends_with(after)) region.remove_suffix(after.size());
+  return printable(region);
+}
+
+// Two workloads may both call one of theirs device 0.
+void name_devices(std::vector<DeviceSummary>& devices) {
+  for (DeviceSummary& device : devices) {
+    const auto namesakes = std::count_if(devices.begin(), devices.end(), [&](const DeviceSummary& other) {
+      return other.device_id == device.device_id;
+    });
+    const std::string number = region_number(device.region);
+    device.name = device.device_id.has_value() ? fmt::format("device {}", device.device_id.value()) : number;
+    if (device.device_id.has_value() && namesakes > 1) device.name += fmt::format(" ({})", number);
+  }
+}
+
 Status read_devices(Database& database, int64_t run_id, std::vector<DeviceSummary>& devices) {
   return database.each(
       "SELECT id, region, directory, layout_version, asic_id, device_id, is_remote FROM device WHERE run_id "
@@ -89,16 +110,6 @@ std::string quoted(const std::string& path) {
 
 }  // namespace
 
-std::string DeviceSummary::name() const {
-  if (device_id.has_value()) return fmt::format("device {}", device_id.value());
-  constexpr std::string_view before = "tt_device_";
-  constexpr std::string_view after = "_memory";
-  std::string_view number = region;
-  if (number.starts_with(before)) number.remove_prefix(before.size());
-  if (number.ends_with(after)) number.remove_suffix(after.size());
-  return printable(number);
-}
-
 bool DeviceSummary::is_in_use() const {
   return std::any_of(users.begin(), users.end(), [](const DeviceUserSummary& user) {
     return user.state == DeviceUserState::live || user.state == DeviceUserState::unknown;
@@ -109,6 +120,7 @@ Result<std::vector<DeviceSummary>> device_summaries(Database& database, int64_t 
   std::vector<DeviceSummary> devices;
   if (const Status status = read_devices(database, run_id, devices); !status) return status.error();
   if (devices.empty()) return devices;
+  name_devices(devices);
   const Timeline everything;
   const SampleGaps no_gaps;
   Result<SeriesReader> reader =
@@ -167,7 +179,7 @@ Result<std::optional<std::string>> device_spread(Database& database, int64_t run
   const auto name_of = [&](const std::string& region) {
     const auto found = std::find_if(devices.begin(), devices.end(),
                                     [&](const DeviceSummary& device) { return device.region == region; });
-    return found == devices.end() ? printable(region) : found->name();
+    return found == devices.end() ? printable(region) : found->name;
   };
   std::optional<std::string> text;
   const Status status = database.each(

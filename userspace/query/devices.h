@@ -23,6 +23,7 @@ struct DeviceUserSummary {
 struct DeviceSummary {
   int64_t id = 0;
   std::string region;
+  std::string name;  // "device 3"; with or only the region's number where that is not clear
   std::optional<std::string> directory;
   Nullable layout_version;
   Nullable asic_id;
@@ -33,8 +34,6 @@ struct DeviceSummary {
   std::vector<DeviceUserSummary> users;  // by pid
   std::optional<std::string> unreadable_reason;  // of the latest sample of all
 
-  // "device 3", or the number in the region's name where the device's own is not known.
-  std::string name() const;
   // Somebody may still use it: the region must not be cleared.
   bool is_in_use() const;
 };

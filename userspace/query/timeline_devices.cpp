@@ -72,7 +72,7 @@ Status add_single(Database& database, Timeline& timeline, const SampleGaps& gaps
     Result<SeriesReader::Reading> reading = reader->read(device.id, options);
     if (!reading) return reading.error();
     timeline.devices.push_back(
-        {device.name(), std::move(reading->series), device.unreadable_reason.value_or("")});
+        {device.name, std::move(reading->series), device.unreadable_reason.value_or("")});
   }
   return Ok{};
 }

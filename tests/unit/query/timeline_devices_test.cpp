@@ -149,6 +149,16 @@ TEST_F(TimelineDevices, TheCommandThatClearsNamesOnlyWhatNobodyUses) {
   EXPECT_EQ(clearing_command(*device_summaries(database, 1)), "");
 }
 
+TEST_F(TimelineDevices, TwoOfTheSameNumberAreToldApart) {
+  write({story_device(1, "tt_device_7_memory", 0), story_device(2, "tt_device_8_memory", 0),
+         story_device(3, "tt_device_9_memory", 1)});
+  const Timeline timeline = read(0);
+  ASSERT_THAT(timeline.devices, SizeIs(3));
+  EXPECT_EQ(timeline.devices[0].name, "device 0 (7)");
+  EXPECT_EQ(timeline.devices[1].name, "device 0 (8)");
+  EXPECT_EQ(timeline.devices[2].name, "device 1");
+}
+
 TEST_F(TimelineDevices, OneDeadProcessOnManyDevicesIsOneSentence) {
   std::vector<DeviceSummary> devices(3);
   for (DeviceSummary& device : devices) {
