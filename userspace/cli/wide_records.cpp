@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMostTimeNs = 7'258'118'400'000'000'000;  // the year 2200
+constexpr int64_t kMostValue = int64_t{1} << 52U;           // of bytes and counts
 
 struct TableColumn {
   std::string name;
@@ -135,6 +136,13 @@ class RecordReader {
   Numbers device_numbers_;
 };
 
+// Sums and differences of what is let in must stay numbers.
+bool is_in_range(std::string_view column, int64_t value) {
+  if (column.ends_with("_ns")) return value >= 0 && value <= kMostTimeNs;
+  const bool is_bytes = column.ends_with("_bytes") || column.ends_with("_count");
+  return value >= (is_bytes ? 0 : INT64_MIN) && (!is_bytes || value <= kMostValue);
+}
+
 Error refused(std::string reason) { return {"storing a record", std::move(reason), ""}; }
 
 }  // namespace
@@ -217,9 +225,7 @@ Status RecordImport::bind(Table& table, Nullable time_ns, Nullable process_id, c
     } else if (!column.is_text && value->is_number_integer() &&
                (!value->is_number_unsigned() || value->get<uint64_t>() <= INT64_MAX)) {
       const auto number = value->get<int64_t>();
-      const bool is_time = column.name.ends_with("_ns");
-      if (is_time && (number > kMostTimeNs || number < -kMostTimeNs))
-        return refused(fmt::format("'{}' is out of range", column.name));
+      if (!is_in_range(column.name, number)) return refused(fmt::format("'{}' is out of range", column.name));
       table.insert.bind(index, number);
     } else {
       return refused(

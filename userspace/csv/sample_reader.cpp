@@ -20,7 +20,8 @@
 namespace memlog {
 namespace {
 
-constexpr int64_t kMostValue = int64_t{1} << 60U;
+constexpr int64_t kMostValue = int64_t{1} << 52U;  // bytes and counts: a thousand of them still have a sum
+constexpr int64_t kMostSpanNs = int64_t{1} << 60U;
 constexpr int64_t kMostTimeNs = 7'258'118'400'000'000'000;  // the year 2200
 constexpr int64_t kMostPid = INT32_MAX;
 constexpr double kBytesPerMib = 1048576;
@@ -213,7 +214,8 @@ bool SampleReader::parse_cell(size_t column, const CsvCell& cell) {
     case Role::measure: {
       const auto& measure = kProcessColumns[columns_[column].index];
       const int64_t least = measure.unit == Unit::count ? -kMostValue : 0;
-      return parse_number(column, text, least, kMostValue, sample_.values.*measure.field);
+      const int64_t most = measure.unit == Unit::ns ? kMostSpanNs : kMostValue;
+      return parse_number(column, text, least, most, sample_.values.*measure.field);
     }
     case Role::rss_mib:
       return parse_mib(column, text, sample_.values.rss_bytes);
@@ -291,8 +293,7 @@ bool SampleReader::parse_mib(size_t column, std::string_view text, Nullable& val
 bool SampleReader::parse_fact(size_t column, const FactColumn& fact, CsvFact& value) {
   const CsvCell& cell = rows_.cells()[column];
   if (cell.text.empty() && !cell.is_quoted) return true;
-  if (fact.kind == CellKind::integer)
-    return parse_number(column, cell.text, -kMostTimeNs, kMostTimeNs, value.integer);
+  if (fact.kind == CellKind::integer) return parse_number(column, cell.text, 0, kMostTimeNs, value.integer);
   value.text = std::string(cell.text);
   return true;
 }

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/csv_import.h"
 #include "csv/columns.h"
+#include "render/html.h"
 #include "store/run_tables.h"
 #include "support/literal_story.h"
 
@@ -181,6 +182,42 @@ TEST_F(WideCsv, ARecordThatIsNoneIsRefusedByLineAndNothingIsStored) {
                       "SELECT id FROM run UNION ALL SELECT id FROM process UNION ALL SELECT run_id FROM "
                       "host_sample UNION ALL SELECT id FROM event"),
               IsEmpty());
+}
+
+// What sanitizers find, and absurd numbers that something is added to or taken from.
+TEST_F(WideCsv, ADamagedFileIsRefusedOrDrawnWhateverIsInIt) {
+  const std::string wide = exported(record_whole_story(), 1);
+  const std::vector<std::string> numbers = {"-1",    "0", "9223372036854775807", "7258118400000000000",
+                                            "1e300", ""};
+  uint64_t noise = 7;
+  const auto random = [&](size_t below) {
+    noise = noise * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<size_t>(noise >> 33U) % below;
+  };
+  int drawn = 0;
+  for (int round = 0; round < 150; ++round) {
+    std::string text = wide;
+    const size_t header_end = text.find('\n');
+    for (size_t change = 0; change <= random(3); ++change) {
+      const size_t at = header_end + random(text.size() - header_end);
+      const size_t digits = text.find_first_of("0123456789", at);
+      if (digits == std::string::npos || random(4) == 0) {
+        text[at] = "\0,\"\n{}x:"[random(8)];
+      } else {
+        const size_t end = text.find_first_not_of("0123456789", digits);
+        text.replace(digits, end - digits, numbers[random(numbers.size())]);
+      }
+    }
+    write_file(directory_ / "damaged.csv", text);
+    const Result<Timeline> timeline = timeline_from_csv(directory_ / "damaged.csv", {}, /*is_lenient=*/true);
+    if (!timeline) {
+      EXPECT_FALSE(timeline.error().reason.empty());
+      continue;
+    }
+    ++drawn;
+    EXPECT_FALSE(render_html(std::span(&*timeline, 1), {}).empty());
+  }
+  EXPECT_GE(drawn, 30);
 }
 
 }  // namespace
