@@ -143,8 +143,8 @@ Status CsvImporter::look_around(int64_t row_count) {
   if (progress_.wants_text(row_count)) {
     const std::string part =
         size_bytes_ > 0 ? fmt::format(", {} %", std::min<int64_t>(100, bytes_read_ * 100 / size_bytes_)) : "";
-    progress_.set(
-        fmt::format("reading {}: {} rows{}", printable(std::string(basename_of(path_))), row_count, part));
+    progress_.set(fmt::format("reading {}: {} rows{}", path_ == "-" ? "stdin" : printable(basename_of(path_)),
+                              row_count, part));
   }
   if (session_ == nullptr || !session_->is_due()) return Ok{};
   const Status flushed = run_->flush();

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -208,12 +207,11 @@ Error bad_value(const char* option, std::string_view value, std::string reason, 
 }
 
 Status check_metrics(const RenderOptions& options) {
-  std::vector<const char*> names;
-  for (const auto& [name, column] : kMetrics) names.push_back(name);
+  std::string names;
+  for (const auto& [name, column] : kMetrics) names += (names.empty() ? "" : ", ") + std::string(name);
   for (const std::string& metric : options.metrics) {
     if (metric_column(metric)) continue;
-    return bad_value("--metrics", metric, "that is nothing that can be drawn",
-                     fmt::format("there are {}", fmt::join(names, ", ")));
+    return bad_value("--metrics", metric, "that is nothing that can be drawn", "there are " + names);
   }
   return Ok{};
 }

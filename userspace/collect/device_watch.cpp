@@ -299,7 +299,8 @@ void DeviceWatch::tell_ghosts(const Tick& tick) {
     std::string what_to_do = "; end the workload that still uses it before you clear it";
     if (!finding.is_in_use) {
       what_to_do = ". When you have made sure that nobody uses the device, this clears it: rm";
-      for (const std::string& region : finding.regions) what_to_do += " " + options_.directory + "/" + region;
+      for (const std::string& region : finding.regions)
+        what_to_do += " " + quoted_for_shell(options_.directory + "/" + region);
     }
     tell(tick,
          fmt::format("ghost {} of {} in {}: not counted as used{}", format_bytes(finding.bytes), whose,

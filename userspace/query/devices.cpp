@@ -101,13 +101,6 @@ std::string whose_ghost(const DeviceSummary& device) {
 
 bool is_stale(const DeviceSummary& device) { return device.last.ghost_bytes.value_or(0) > 0; }
 
-// A path as a shell needs it.
-std::string quoted(const std::string& path) {
-  std::string word = "'";
-  for (const char letter : path) word += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return word + "'";
-}
-
 }  // namespace
 
 bool DeviceSummary::is_in_use() const {
@@ -168,8 +161,9 @@ std::string clearing_command(const std::vector<DeviceSummary>& devices) {
   std::string command;
   for (const DeviceSummary& device : devices) {
     if (!is_stale(device) || device.is_in_use()) continue;
-    command += (command.empty() ? "rm " : " ") +
-               quoted(printable(device.directory.value_or("/dev/shm")) + "/" + printable(device.region));
+    command +=
+        (command.empty() ? "rm " : " ") +
+        quoted_for_shell(printable(device.directory.value_or("/dev/shm")) + "/" + printable(device.region));
   }
   return command;
 }

@@ -99,6 +99,7 @@ Result<std::vector<TimelineSeries>> SeriesReader::peaks(int64_t key) {
   const Result<int> top = spans_.top_level(key);
   if (!top) return top.error();
   std::vector<TimelineSeries> series;
+  series.reserve(columns_.size());
   for (const std::string& column : columns_) series.push_back({column, {}, {}, 0});
   if (const Status status = find_peaks(key, *top, series); !status) return status.error();
   return series;

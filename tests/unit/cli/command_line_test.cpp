@@ -96,6 +96,18 @@ TEST(CommandLine, AnUnknownRunIsBadUsageAndAFileThatCannotBeReadAFailure) {
   EXPECT_EQ(memlog({"export", "last", "--csv", "/dev/full", "--db", database}).exit_status, 1);
 }
 
+TEST(CommandLine, WorkOfMoreThanASecondIsToldOnATerminalAndNowhereElse) {
+  const TempDir directory;
+  const std::string import =
+      "(printf 'timestamp_utc,rss_bytes\\n'; sleep 1.7; printf "
+      "'2026-06-05T12:34:56+00:00,5\\n') | " MEMLOG_BINARY " import - --db " +
+      (directory / "m.db");
+  const Finished on_terminal = run({"script", "-qec", import, "/dev/null"});
+  EXPECT_THAT(on_terminal.out, AllOf(HasSubstr("reading stdin: 0 rows"), HasSubstr("run 1: -, 1 samples")));
+  const Finished elsewhere = run({"sh", "-c", import});
+  EXPECT_EQ(elsewhere.err, "");
+}
+
 TEST(CommandLine, TheLicencesOfAllThatIsInsideArePrintedEitherWay) {
   const Finished licences = memlog({"licenses"});
   EXPECT_EQ(licences.exit_status, 0);
