@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run by the build: joins the report's modules into one script, packs Plotly, and notes both hashes for the page's
-# content security policy. Wants SOURCE (this folder), OUT (where to write) and PLOTLY (the minified file).
+# content security policy. Wants SOURCE (this folder), OUT (where to write), MODULES (in the
+# order of who needs whom) and PLOTLY (the minified file).
 set(script "")
-foreach(module inflate.js charts.js report.js)
+foreach(module ${MODULES})
   file(READ ${SOURCE}/${module} text)
   string(REGEX REPLACE "(^|\n)(import|export) {[^}]*}[^\n]*;" "" text "${text}")
   string(APPEND script "${text}")

@@ -36,8 +36,8 @@ void print_costs(const char* what, std::vector<int64_t> costs_ns) {
   int64_t sum_ns = 0;
   for (const int64_t cost_ns : costs_ns) sum_ns += cost_ns;
   const double mean_us = static_cast<double>(sum_ns) / static_cast<double>(costs_ns.size()) / 1000;
-  fmt::print("{:<44} mean {:7.1f} µs  p50 {:7.1f}  p99 {:7.1f}  at 10 Hz {:.3f} % of a core\n", what, mean_us,
-             static_cast<double>(costs_ns[costs_ns.size() / 2]) / 1000,
+  fmt::print("= {:<44} mean {:7.1f} µs  p50 {:7.1f}  p99 {:7.1f}  at 10 Hz {:.3f} % of a core\n", what,
+             mean_us, static_cast<double>(costs_ns[costs_ns.size() / 2]) / 1000,
              static_cast<double>(costs_ns[costs_ns.size() * 99 / 100]) / 1000, mean_us * 10 / 1e6 * 100);
 }
 

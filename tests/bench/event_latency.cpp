@@ -52,7 +52,7 @@ void print(const char* label, std::vector<int64_t> latencies) {
   const auto at = [&](size_t percent) {
     return latencies[(latencies.size() - 1) * percent / 100] / kNsPerUs;
   };
-  fmt::print("{:<16} {} execs: p50 {} us, p90 {} us, p99 {} us, worst {} us\n", label, latencies.size(),
+  fmt::print("= {:<16} {} execs: p50 {} us, p90 {} us, p99 {} us, worst {} us\n", label, latencies.size(),
              at(50), at(90), at(99), at(100));
 }
 

@@ -76,7 +76,7 @@ void compare(const char* what, pid_t pid, int samples, int64_t step_ns,
       if (sampler.sample(now_ns, sample) != SampleOutcome::sampled) std::exit(1);
     }));
   }
-  fmt::print("{:<44} bare {:6.0f} ns  sample {:6.0f} ns  ratio {:.2f}\n", what, median(bare), median(whole),
+  fmt::print("= {:<44} bare {:6.0f} ns  sample {:6.0f} ns  ratio {:.2f}\n", what, median(bare), median(whole),
              median(whole) / median(bare));
 }
 

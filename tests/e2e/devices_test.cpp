@@ -113,6 +113,41 @@ TEST_F(DeviceRecording, DeviceMemoryIsSampledOnTheTicksOfTheProcessesAndJoinedTo
       5);
 }
 
+TEST_F(DeviceRecording, AGhostIsInShowPicturesAndCsvAndComesBackFromTheWideFile) {
+  const TempDir shm;
+  Child killed = Child::start(writer(shm, "7"));
+  ASSERT_TRUE(killed.wait_for_output("ready"));
+  const std::string ghost = "GiB of a dead process " + std::to_string(killed.pid()) + " (device_writer)";
+  killed.signal(SIGKILL);
+  killed.finish();
+  Child trace = this->trace(
+      {"--name", "device_writer", "--device-dram", "--device-dir", shm.path(), "--interval", "50ms"});
+  Child workload = Child::start({MEMLOG_DEVICE_WRITER, shm.path(), "8", "v3", "dram", "1073741824", "say",
+                                 "ready", "churn", "100", "800", "close"});
+  EXPECT_EQ(workload.finish().exit_status, 0);
+  EXPECT_EQ(trace.finish().exit_status, 0);
+  const std::string shown = run({MEMLOG_BINARY, "show", "last", "--db", database()}).out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("PEAK DEVICE"), HasSubstr(ghost),
+                           HasSubstr("rm '" + shm.path() + "/tt_device_7_memory'")));
+  const std::string page = shm / "page.html";
+  const Finished rendered =
+      run({MEMLOG_BINARY, "render", "last", "--html", page, "--png", shm / "a.png", "--db", database()});
+  EXPECT_EQ(rendered.exit_status, 0) << rendered.err;
+  const std::string report = run({"cat", page}).out;
+  EXPECT_THAT(report, AllOf(HasSubstr(ghost), HasSubstr("Peak device DRAM")));
+  EXPECT_THAT(run({MEMLOG_BINARY, "export", "last", "--db", database()}).out,
+              AllOf(HasSubstr(",dram_chip_count,dram_total_mib,dram_avg_mib,dram_min_mib,dram_max_mib\r\n"),
+                    ::testing::ContainsRegex(",2,[56][0-9][0-9][0-9][.]")));
+  const std::string wide = shm / "wide.csv";
+  const std::string again = shm / "again.csv";
+  const std::string other = shm / "other.db";
+  EXPECT_EQ(run({MEMLOG_BINARY, "export", "last", "--wide", "--csv", wide, "--db", database()}).exit_status,
+            0);
+  EXPECT_EQ(run({MEMLOG_BINARY, "import", wide, "--db", other}).exit_status, 0);
+  EXPECT_EQ(run({MEMLOG_BINARY, "export", "last", "--wide", "--csv", again, "--db", other}).exit_status, 0);
+  EXPECT_EQ(run({"cmp", wide, again}).exit_status, 0);
+}
+
 TEST_F(DeviceRecording, WithoutAnyRegionOneCalmLineIsSaidAndTheRunGoesOn) {
   const TempDir shm;
   Child trace = this->trace(

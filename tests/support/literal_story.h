@@ -90,6 +90,58 @@ inline std::vector<Record> story_of_surroundings() {
           Event{kStart + kNsPerSecond, EventKind::mark, 0, R"({"text":"epoch 2"})"}};
 }
 
+inline DeviceStart story_device(DeviceKey key, const std::string& region, int64_t device_id) {
+  DeviceStart device;
+  device.key = key;
+  device.first_seen_ns = kStart;
+  device.directory = "/dev/shm";
+  device.region = region;
+  device.layout_version = 3;
+  device.asic_id = 141176416515936 + key;
+  device.device_id = device_id;
+  return device;
+}
+
+inline DeviceSample story_device_sample(DeviceKey key, int64_t tick, int64_t live_mib, int64_t ghost_mib) {
+  DeviceSample sample;
+  sample.key = key;
+  sample.time_ns = kStart + tick * kNsPerSecond;
+  sample.dram_bytes = (live_mib + ghost_mib) * kMib;
+  sample.live_bytes = live_mib * kMib;
+  sample.ghost_bytes = ghost_mib * kMib;
+  sample.unknown_bytes = 0;
+  sample.user_count = 2;
+  return sample;
+}
+
+// Three chips: one that train.py grows on, one with 4 GiB of a process that is dead, one of another user.
+inline std::vector<Record> story_of_devices() {
+  std::vector<Record> records = {
+      story_device(1, "tt_device_7_memory", 0), story_device(2, "tt_device_8_memory", 1),
+      DeviceStart{3, kStart, "/dev/shm", "tt_device_9_memory", {}, {}, {}, {}, {}}};
+  for (int64_t tick = 0; tick < 3; ++tick) {
+    const int64_t time_ns = kStart + tick * kNsPerSecond;
+    records.emplace_back(story_device_sample(1, tick, 1024 * (tick + 1), 0));
+    records.emplace_back(story_device_sample(2, tick, 0, 4096));
+    DeviceSample unreadable;
+    unreadable.key = 3;
+    unreadable.time_ns = time_ns;
+    unreadable.unreadable_reason = "Permission denied";
+    records.emplace_back(unreadable);
+    records.emplace_back(DeviceProcessSample{1, 1, time_ns, 1024 * (tick + 1) * kMib, 7, {}, {}, {}});
+    records.emplace_back(DeviceTotal{time_ns, 2, (1024 * (tick + 1) + 4096) * kMib, 1024 * (tick + 1) * kMib,
+                                     4096 * kMib, 1024 * (tick + 1) * kMib, 4096 * kMib});
+  }
+  records.emplace_back(DeviceUserChange{1, kStart, 1001, "train.py", DeviceUserState::live, 1024 * kMib});
+  records.emplace_back(DeviceUserChange{2, kStart, 4711, "worker", DeviceUserState::dead, 4096 * kMib});
+  records.emplace_back(DeviceChipSample{2, 5, kStart, 1, 4096 * kMib, {}, {}, {}, {}});
+  records.emplace_back(Event{
+      kStart + kNsPerSecond, EventKind::note, 0,
+      R"({"topic":"device","about":"spread","device_count":2,"least_region":"tt_device_7_memory",)"
+      R"("least_bytes":1073741824,"most_region":"tt_device_8_memory","most_bytes":4294967296,"text":"they differ"})"});
+  return records;
+}
+
 // Stores the story in the database at `path`; the run's id.
 inline int64_t record_story(const std::string& path, const std::string& label = "nightly") {
   Result<std::unique_ptr<RunWriter>> writer = RunWriter::begin(path, literal_run(label));

@@ -116,4 +116,7 @@ inline std::vector<std::string> rows_of(const std::string& path, const std::stri
   return rows_of(*database, sql);
 }
 
+// A database as the memlog of schema `version` left it, without any run.
+void make_database_of_version(const std::string& path, int version);
+
 }  // namespace memlog::testing

@@ -220,16 +220,40 @@ Timeline gap_scene() {
   return scene;
 }
 
-Timeline device_scene() {
+// `count` chips in lockstep, but for a stale one of `ghost_gib` where that is above 0.
+Timeline device_scene(int64_t count, int64_t ghost_gib) {
   Timeline scene = single_process_scene();
   scene.title = "serve";
-  for (int64_t chip = 0; chip < 4; ++chip) {
-    const auto dram = [chip](double x) { return growing(x, (8.0 - static_cast<double>(chip)) * kGiB); };
-    scene.devices.push_back(
-        {"chip " + std::to_string(chip), {thinned_series("dram_bytes", 900, 4, dram, 300 * kMiB)}});
+  scene.device_count = count;
+  const int64_t ghost = ghost_gib * kGiB;
+  const auto one = [](double x) { return growing(x, 8.0 * kGiB); };
+  const auto live = [=](double x) { return (ghost > 0 ? count - 1 : count) * one(x); };
+  for (int64_t chip = 0; chip < count; ++chip) {
+    const bool is_stale = ghost > 0 && chip == 1;
+    const auto dram = [=](double x) { return is_stale ? ghost : one(x); };
+    scene.devices.push_back({"device " + std::to_string(chip),
+                             {thinned_series("dram_bytes", 300, 12, dram, is_stale ? 0 : 50 * kMiB)},
+                             ""});
   }
-  scene.devices[1].series.push_back(
-      thinned_series("ghost_bytes", 900, 4, [](double) { return 3 * kGiB; }, 0));
+  TimelineSeries chips =
+      thinned_series("dram_chip_bytes", 900, 4, [=](double x) { return (live(x) + ghost) / count; }, 0);
+  for (size_t at = 0; at < chips.points.size(); ++at) {
+    const int64_t busy = one(static_cast<double>(at) / 900);
+    chips.points[at].min = ghost > 0 ? std::min(ghost, busy) : busy - 20 * kMiB;
+    chips.points[at].max = ghost > 0 ? std::max(ghost, busy) : busy + 20 * kMiB;
+  }
+  settle_peak(chips);
+  scene.device_totals = {thinned_series(
+                             "dram_bytes", 900, 4, [=](double x) { return live(x) + ghost; }, 50 * kMiB),
+                         thinned_series("live_bytes", 900, 4, live, 50 * kMiB),
+                         thinned_series("ghost_bytes", 900, 4, [=](double) { return ghost; }, 0), chips};
+  scene.processes.front().peak_device_bytes = live(0.99);
+  if (ghost == 0) return scene;
+  scene.device_ghosts = {
+      "ghost 4.00 GiB of a dead process 4711 (worker) in tt_device_141176416515937_memory"};
+  scene.device_spread =
+      std::to_string(count) +
+      " devices of one workload not in lockstep: 612 MiB in device 0 to 4.00 GiB in device 1";
   return scene;
 }
 
@@ -241,7 +265,9 @@ std::vector<Scene> scenes() {
   scenes.push_back({"many", {many_processes_scene(200)}});
   scenes.push_back({"spike", {spike_scene()}});
   scenes.push_back({"gap", {gap_scene()}});
-  scenes.push_back({"device", {device_scene()}});
+  scenes.push_back({"device_1", {device_scene(1, 0)}});
+  scenes.push_back({"device_8_ghost", {device_scene(8, 4)}});
+  scenes.push_back({"device_32", {device_scene(32, 0)}});
   scenes.push_back({"no_samples", {timeline({}, 30)}});
   scenes.push_back({"nothing", {Timeline{}}});
   scenes.push_back(

@@ -35,6 +35,6 @@ Timeline oom_scene();
 Timeline many_processes_scene(size_t count);
 Timeline spike_scene();
 Timeline gap_scene();
-Timeline device_scene();
+Timeline device_scene(int64_t count, int64_t ghost_gib);
 
 }  // namespace memlog::testing

@@ -144,6 +144,23 @@ test("several runs share one span of time, and a zoom of one zooms all", () => w
   });
 }));
 
+test("devices are drawn together, and each one when its name is clicked", () => withPage("device_8_ghost_light", async (page) => {
+  const shown = () => plot(page, () => document.getElementById("chart-0").data
+    .filter((trace) => trace.meta?.device !== undefined && trace.visible !== "legendonly").map((trace) => trace.meta.device));
+  assert.deepEqual(await shown(), []);
+  const titles = await page.locator(".annotation-text").allTextContents();
+  assert.ok(titles.some((title) => title.startsWith("Device DRAM, all 8 devices")), titles.join("|"));
+  assert.ok(titles.some((title) => title.includes("not in lockstep: 612 MiB in device 0 to 4.00 GiB in device 1")));
+  const ghost = await plot(page, () => document.getElementById("chart-0").data
+    .find((trace) => trace.meta?.part === "ghost_bytes" && trace.text).text[0]);
+  assert.equal(ghost, "4.00 GiB");
+  const legend = page.locator(".legendtext", { hasText: /^device 1$/ });
+  await legend.scrollIntoViewIfNeeded();
+  await page.locator(".traces", { has: legend }).locator(".legendtoggle").click({ force: true });
+  await page.waitForFunction(() => document.getElementById("chart-0").data
+    .some((trace) => trace.meta?.device === 1 && trace.visible === true), null, { timeout: 10000 });
+}));
+
 test("the page prints in light colours", () => withPage("single_light", async (page) => {
   const pdf = await page.pdf({ format: "A4", landscape: true });
   assert.ok(pdf.length > 20000);

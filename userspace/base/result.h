@@ -68,8 +68,9 @@ using Status = Result<Ok>;
 // impossible; never used for what a caller could handle.
 class FatalError : public std::runtime_error {
  public:
-  static constexpr int kOwnFailure = 125;
+  static constexpr int kOwnFailure = 125;  // `trace` and `run`: apart from a command's own status
   static constexpr int kBadUsage = 2;
+  static constexpr int kFailure = 1;  // what kOwnFailure becomes for every other subcommand
 
   explicit FatalError(Error error, int exit_status = kOwnFailure)
       : std::runtime_error(error.doing + ": " + error.reason),

@@ -136,6 +136,12 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string quoted_for_shell(std::string_view text) {
+  std::string word = "'";
+  for (const char letter : text) word += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return word + "'";
+}
+
 std::string valid_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());

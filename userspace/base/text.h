@@ -44,6 +44,9 @@ std::string format_duration(int64_t duration_ns);
 // `text` made safe to print on a terminal: control characters and broken UTF-8 become '?'-like escapes.
 std::string printable(std::string_view text);
 
+// `text` in single quotes, as a shell needs it to take it as it is.
+std::string quoted_for_shell(std::string_view text);
+
 // `text` with each maximal broken UTF-8 piece replaced by U+FFFD, so that it can be stored as SQL text or
 // JSON.
 std::string valid_utf8(std::string_view text);

@@ -77,25 +77,28 @@ constexpr const char* kRenderExamples = R"(Examples:
   memlog render --from-csv pid_memory.csv --png memory.png
 
 --since and --until: 2026-06-05 12:30, 12:30:05, 10m (after the start) or -10m (before the end).
---metrics: rss, swap, hugetlb, oom, dram. What was written is printed on stdout.)";
+--metrics: rss, anon, file, shmem, swap, hugetlb, oom, dram. What was written is printed on stdout.)";
 
 constexpr const char* kMainExamples = R"(Examples:
   sudo memlog trace --name worker                  record, until the last worker ends
   memlog show last                                 what happened
   memlog sql 'SELECT * FROM memory LIMIT 10'       any question
 
-`memlog COMMAND --help` tells more. Exit status: 0, 2 for bad usage, 125 where memlog itself fails, and for
-`memlog run` the command's own.)";
+`memlog COMMAND --help` tells more. Exit status: 0, 2 for bad usage, 1 where something fails; `trace` and
+`run` exit 125 where memlog itself fails, and `run` else with the command's own. `memlog licenses` tells what is in memlog.)";
 
 constexpr const char* kExportExamples = R"(Examples:
   memlog export last --csv memory.csv              the columns of memory_logger.py, byte for byte its format
-  memlog export nightly --wide --csv nightly.csv   everything that is stored of the processes; `memlog import` takes it back
+  memlog export nightly --wide --csv nightly.csv   everything that is stored of it; `memlog import` takes it back
   memlog export last | head                        without --csv to stdout)";
 
 constexpr const char* kImportExamples = R"(Examples:
   memlog import pid_memory.csv --label before      a file of memory_logger.py, of any age
   memlog import night1.csv night2.csv              one run a file; if one cannot be read, nothing is stored
   memlog import --lenient damaged.csv              the rows that are whole; the others are reported)";
+
+// --licenses stands alone, as --version does.
+struct LicencesWanted {};
 
 class HelpFormatter : public CLI::Formatter {
  public:
@@ -120,15 +123,7 @@ std::string shell_word(std::string_view word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%^";
   if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
+  return quoted_for_shell(word);
 }
 
 std::string whole_command_line(int argc, char** argv) {
@@ -287,7 +282,7 @@ void add_export(CLI::App& app, Parsed& parsed) {
   command->add_option("RUN", options.run, kRunHelp)->type_name("");
   command->add_option("--csv", options.csv, "Where to: a file, or - for stdout [default: -]")
       ->type_name("FILE");
-  command->add_flag("--wide", options.wide, "Every stored column, without loss, for memlog import");
+  command->add_flag("--wide", options.wide, "Everything that is stored, without loss, for memlog import");
   command->add_flag("--spreadsheet-safe", options.spreadsheet_safe,
                     "Put ' before text that a spreadsheet would take for a formula");
   command->add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
@@ -305,6 +300,11 @@ void add_import(CLI::App& app, Parsed& parsed) {
   command->add_option("--db", options.database, kDatabaseHelp)->type_name("FILE");
   command->footer(kImportExamples);
   command->callback([&parsed] { parsed.recipe = [&parsed] { return run_import(parsed.import_files); }; });
+}
+
+void add_licenses(CLI::App& app, Parsed& parsed) {
+  CLI::App* command = app.add_subcommand("licenses", "Print the licences of what is in memlog");
+  command->callback([&parsed] { parsed.recipe = [] { return run_licenses(); }; });
 }
 
 void add_devices(CLI::App& app, Parsed& parsed) {
@@ -444,6 +444,16 @@ void parse(CLI::App& app, Parsed& parsed, int argc, char** argv) {
   app.parse(own, argv);
 }
 
+// Only where a command's own status is handed on must memlog's failures stand apart.
+int run_recipe(const std::function<int()>& recipe, bool is_recording) {
+  try {
+    return recipe();
+  } catch (const FatalError& failure) {
+    if (is_recording || failure.exit_status() != FatalError::kOwnFailure) throw;
+    throw FatalError(failure.error(), FatalError::kFailure);
+  }
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -451,14 +461,18 @@ int run_command_line(int argc, char** argv) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version,-V", "memlog " MEMLOG_VERSION, "Print the version");
   app.set_help_flag("--help,-h", "Print this help");
+  app.add_flag_callback(
+      "--licenses", [] { throw LicencesWanted(); }, "Print the licences of what is in memlog");
   app.require_subcommand(1);
   app.footer(kMainExamples);
   Parsed parsed;
-  for (const auto add :
-       {add_trace, add_run, add_runs, add_show, add_sql, add_render, add_export, add_import, add_devices})
+  for (const auto add : {add_trace, add_run, add_runs, add_show, add_sql, add_render, add_export, add_import,
+                         add_devices, add_licenses})
     add(app, parsed);
   try {
     parse(app, parsed, argc, argv);
+  } catch (const LicencesWanted&) {
+    return run_licenses();
   } catch (const CLI::CallForHelp&) {
     Output output;
     const CLI::App* topic = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
@@ -475,9 +489,10 @@ int run_command_line(int argc, char** argv) {
   }
   finish_record_options(parsed);
   finish_reading_options(parsed);
+  const bool is_recording = app.got_subcommand("trace") || app.got_subcommand("run");
   parsed.record.command_line = whole_command_line(argc, argv);
   parsed.import_files.command_line = parsed.record.command_line;
-  return parsed.recipe();
+  return run_recipe(parsed.recipe, is_recording);
 }
 
 }  // namespace memlog

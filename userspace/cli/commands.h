@@ -107,8 +107,11 @@ struct RenderOptions {
   bool is_local = false;               // local time instead of UTC
 };
 int run_render(const RenderOptions& options);
-// "rss" -> "rss_bytes", "oom" -> "oom_score"; a column's name is itself.
-std::string metric_column(const std::string& metric);
+// What --metrics may name, "rss" or "rss_bytes", as the column; nullopt: nothing that is drawn.
+std::optional<std::string> metric_column(const std::string& metric);
+
+// Prints the notices of what is in the program and its pages.
+int run_licenses();
 
 // Parses `argv` and runs the subcommand. Usage errors exit 2.
 int run_command_line(int argc, char** argv);

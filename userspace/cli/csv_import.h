@@ -10,6 +10,7 @@
 #include "model/timeline.h"
 #include "query/timeline.h"
 #include "store/database.h"
+#include "store/import_session.h"
 
 namespace memlog {
 
@@ -20,7 +21,7 @@ struct CsvImportOptions {
 };
 
 struct CsvImport {
-  int64_t run_id = 0;
+  RunRow run;
   int64_t sample_count = 0;
   int64_t process_count = 0;
   int64_t bad_count = 0;              // lines left out (lenient only)
@@ -28,9 +29,11 @@ struct CsvImport {
   std::vector<std::string> notes;     // what else the user must know
 };
 
-// Stores the file as one run inside the caller's transaction. The error names file, line, column and value;
-// the caller then does not commit.
-Result<CsvImport> import_csv(Database& database, const std::string& path, const CsvImportOptions& options);
+// Stores what the file holds as parts of run `run_id`. Its row is the caller's to insert; where this fails (the
+// error names file, line, column and value), so is taking away what was stored. With `session` it is asked to
+// commit now and then.
+Result<CsvImport> import_csv(Database& database, int64_t run_id, const std::string& path,
+                             const CsvImportOptions& options, ImportSession* session = nullptr);
 
 // What a picture of the file shows, without any database of the user's. `is_lenient` as in import.
 Result<Timeline> timeline_from_csv(const std::string& path, const TimelineRequest& request,

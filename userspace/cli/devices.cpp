@@ -112,13 +112,6 @@ bool has_user(const Region& region) {
   return false;
 }
 
-// A path as a shell needs it.
-std::string quoted(const std::string& path) {
-  std::string word = "'";
-  for (const char letter : path) word += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return word + "'";
-}
-
 std::string path_of(const DevicesOptions& options, const Region& region) {
   return options.device_dir + "/" + region.name;
 }
@@ -134,7 +127,7 @@ std::string advice(const DevicesOptions& options, const std::vector<Region>& reg
     if (has_user(region)) {
       ++used_count;
     } else {
-      paths.push_back(quoted(path_of(options, region)));
+      paths.push_back(quoted_for_shell(path_of(options, region)));
     }
   }
   std::string text;

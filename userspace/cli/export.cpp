@@ -3,15 +3,11 @@
 // that is stored.
 #include <fmt/format.h>
 
-#include <unordered_map>
-
-#include "base/clock.h"
 #include "base/output_file.h"
-#include "base/talk.h"
 #include "cli/commands.h"
-#include "csv/columns.h"
+#include "cli/progress_line.h"
+#include "cli/wide_export.h"
 #include "csv/sample_writer.h"
-#include "model/columns.h"
 #include "query/runs.h"
 #include "query/sample_stream.h"
 #include "store/location.h"
@@ -21,164 +17,83 @@ namespace memlog {
 namespace {
 
 constexpr size_t kLineBytes = size_t{64} * 1024;  // collected before they are handed on
-constexpr int64_t kRowsALook = 16'384;
 
-class ExportProgress {
+// What all devices held at the times of the samples, which come in order.
+class DeviceTotals {
  public:
-  explicit ExportProgress(int64_t run_id) : run_id_(run_id) {}
-  ~ExportProgress() { clear_status(); }
-  ExportProgress(const ExportProgress&) = delete;
-  ExportProgress& operator=(const ExportProgress&) = delete;
-  void count_row() {
-    if (++row_count_ % kRowsALook != 0 || !stderr_is_terminal()) return;
-    const int64_t now_ns = boot_now_ns();
-    if (now_ns - started_ns_ < kNsPerSecond || now_ns - shown_ns_ < kNsPerSecond / 5) return;
-    shown_ns_ = now_ns;
-    show_status(fmt::format("exporting run {}: {} rows", run_id_, row_count_));
+  static Result<DeviceTotals> open(Database& database, int64_t run_id) {
+    DeviceTotals totals;
+    Result<Statement> rows = database.prepare(
+        "SELECT time_ns, device_count, dram_bytes, dram_min_bytes, dram_max_bytes FROM device_total "
+        "WHERE run_id = ? ORDER BY time_ns");
+    if (!rows) return rows.error();
+    totals.rows_ = *std::move(rows);
+    totals.rows_.bind(1, run_id);
+    if (const Status status = totals.step(); !status) return status.error();
+    totals.has_any_ = totals.has_row_;
+    return totals;
+  }
+
+  bool has_any() const { return has_any_; }
+  // Nothing is known between two ticks.
+  Result<DeviceTotal> at(int64_t time_ns) {
+    while (has_row_ && row_.time_ns < time_ns) {
+      if (const Status status = step(); !status) return status.error();
+    }
+    return has_row_ && row_.time_ns == time_ns ? row_ : DeviceTotal();
   }
 
  private:
-  int64_t run_id_;
-  int64_t row_count_ = 0;
-  int64_t started_ns_ = boot_now_ns();
-  int64_t shown_ns_ = 0;
-};
+  Status step() {
+    const Result<bool> row = rows_.step();
+    if (!row) return row.error();
+    has_row_ = *row;
+    if (!has_row_) return Ok{};
+    row_.time_ns = rows_.integer(0).value_or(0);
+    row_.device_count = rows_.integer(1);
+    row_.dram_bytes = rows_.integer(2);
+    row_.dram_min_bytes = rows_.integer(3);
+    row_.dram_max_bytes = rows_.integer(4);
+    return Ok{};
+  }
 
-void put(OutputFile& file, std::string& lines, bool is_last) {
-  if (!is_last && lines.size() < kLineBytes) return;
-  or_die(file.write(lines));
-  lines.clear();
-}
+  Statement rows_;
+  DeviceTotal row_;
+  bool has_row_ = false;
+  bool has_any_ = false;
+};
 
 void export_narrow(Database& database, int64_t run_id, bool is_safe, OutputFile& file) {
   SampleStream stream =
       or_die(SampleStream::open(database, run_id, {"rss_bytes", "swap_bytes", "oom_score"}));
-  NarrowWriter writer(is_safe);
-  ExportProgress progress(run_id);
-  std::string lines = narrow_header();
-  while (or_die(stream.next())) {
+  DeviceTotals devices = or_die(DeviceTotals::open(database, run_id));
+  NarrowWriter writer(is_safe, devices.has_any());
+  ProgressLine progress;
+  std::string lines = narrow_header(devices.has_any());
+  for (int64_t row_count = 0; or_die(stream.next()); ++row_count) {
     const SampleStream::Process& process = stream.processes()[stream.process()];
-    writer.append(lines, stream.time_ns(), process.pid, process.name, stream.value(0), stream.value(1),
-                  stream.value(2));
-    put(file, lines, false);
-    progress.count_row();
+    NarrowRow row{stream.time_ns(), process.pid, process.name, stream.value(0), stream.value(1),
+                  stream.value(2),  {}};
+    if (devices.has_any()) row.devices = or_die(devices.at(row.time_ns));
+    writer.append(lines, row);
+    if (progress.wants_text(row_count))
+      progress.set(fmt::format("exporting run {}: {} rows", run_id, row_count));
+    if (lines.size() < kLineBytes) continue;
+    or_die(file.write(lines));
+    lines.clear();
   }
-  put(file, lines, true);
+  or_die(file.write(lines));
 }
-
-// The wide file: see csv/columns.h.
-class WideExport {
- public:
-  WideExport(Database& database, int64_t run_id, bool is_safe, OutputFile& file)
-      : database_(database), run_id_(run_id), is_safe_(is_safe), file_(file) {}
-
-  void write() {
-    std::vector<std::string> columns;
-    columns.reserve(kProcessColumns.size());
-    for (const auto& column : kProcessColumns) columns.emplace_back(column.name);
-    SampleStream stream = or_die(SampleStream::open(database_, run_id_, columns));
-    for (size_t i = 0; i < stream.processes().size(); ++i) numbers_[stream.processes()[i].id] = i;
-    has_facts_.resize(stream.processes().size());
-    process_facts_ = or_die(database_.prepare(facts_sql("process", kProcessFacts)));
-    run_facts_ = or_die(database_.prepare(facts_sql("run", kRunFacts)));
-    ExportProgress progress(run_id_);
-    lines_ = wide_header();
-    while (or_die(stream.next())) {
-      begin_row(stream.processes()[stream.process()], stream.process(), stream.time_ns());
-      for (size_t i = 0; i < columns.size(); ++i) add(stream.value(i));
-      end_row(stream.processes()[stream.process()], stream.process());
-      progress.count_row();
-    }
-    for (size_t i = 0; i < stream.processes().size(); ++i) {
-      if (has_facts_[i]) continue;
-      begin_row(stream.processes()[i], i, {});
-      for (size_t column = 0; column < columns.size(); ++column) add(Nullable());
-      end_row(stream.processes()[i], i);
-    }
-    put(file_, lines_, true);
-  }
-
- private:
-  template <typename Columns>
-  static std::string facts_sql(const std::string& table, const Columns& columns) {
-    std::string names;
-    for (const FactColumn& fact : columns) names += (names.empty() ? "" : ", ") + std::string(fact.column);
-    return "SELECT " + names + " FROM " + table + " WHERE id = ?";
-  }
-
-  void add(Nullable value) {
-    lines_ += ',';
-    if (value.has_value()) append_integer(lines_, value.value());
-  }
-  void add(std::optional<std::string_view> text) {
-    lines_ += ',';
-    if (!text) return;
-    if (text->empty()) lines_ += "\"\"";
-    append_text_cell(lines_, *text, is_safe_);
-  }
-
-  void begin_row(const SampleStream::Process& process, size_t index, Nullable time_ns) {
-    if (time_ns.has_value()) time_.append(lines_, time_ns.value());
-    add(time_ns);
-    add(Nullable(static_cast<int64_t>(index) + 1));
-    add(Nullable(process.pid));
-    add(std::optional<std::string_view>(process.name));
-  }
-
-  // What is known of the process in its first row, of the run in the file's first.
-  void end_row(const SampleStream::Process& process, size_t index) {
-    const bool is_new = !has_facts_[index];
-    has_facts_[index] = true;
-    const auto parent = numbers_.find(process.parent_process_id.value_or(0));
-    add(is_new && parent != numbers_.end() ? Nullable(static_cast<int64_t>(parent->second) + 1) : Nullable());
-    add_facts(process_facts_, kProcessFacts, is_new ? Nullable(process.id) : Nullable());
-    add_facts(run_facts_, kRunFacts, is_first_row_ ? Nullable(run_id_) : Nullable());
-    is_first_row_ = false;
-    lines_ += "\r\n";
-    put(file_, lines_, false);
-  }
-
-  template <typename Columns>
-  void add_facts(Statement& statement, const Columns& columns, Nullable id) {
-    if (!id.has_value()) {
-      lines_.append(columns.size(), ',');
-      return;
-    }
-    statement.bind(1, id);
-    if (!or_die(statement.step())) return lines_.append(columns.size(), ','), void();
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const auto column = static_cast<int>(i);
-      if (columns[i].kind == CellKind::integer) {
-        add(statement.integer(column));
-      } else {
-        add(statement.text(column));
-      }
-    }
-    statement.reset();
-  }
-
-  Database& database_;
-  int64_t run_id_;
-  bool is_safe_;
-  OutputFile& file_;
-  std::string lines_;
-  TimestampWriter time_;
-  std::unordered_map<int64_t, size_t> numbers_;
-  std::vector<bool> has_facts_;
-  bool is_first_row_ = true;
-  Statement process_facts_;
-  Statement run_facts_;
-};
 
 }  // namespace
 
 int run_export(const ExportOptions& options) {
   Database database = or_die(open_for_reading(or_die(database_path(options.database))));
-  const int64_t run_id = or_die(find_run(database, options.run));
+  const int64_t run_id = or_die(find_run(database, options.run), FatalError::kBadUsage);
   OutputFile file = or_die(OutputFile::create(options.csv));
   const Transaction snapshot = or_die(Transaction::begin_reading(database));
   if (options.wide) {
-    WideExport(database, run_id, options.spreadsheet_safe, file).write();
+    export_wide(database, run_id, options.spreadsheet_safe, file);
   } else {
     export_narrow(database, run_id, options.spreadsheet_safe, file);
   }

@@ -7,13 +7,14 @@
 #include "cli/commands.h"
 #include "cli/csv_import.h"
 #include "cli/output.h"
+#include "store/import_session.h"
 #include "store/location.h"
 
 namespace memlog {
 namespace {
 
 std::string result_line(const std::string& file, const CsvImport& import) {
-  return fmt::format("run {}: {}, {} samples of {} {}\n", import.run_id, printable(file), import.sample_count,
+  return fmt::format("run {}: {}, {} samples of {} {}\n", import.run.id, printable(file), import.sample_count,
                      import.process_count, import.process_count == 1 ? "process" : "processes");
 }
 
@@ -31,15 +32,19 @@ void report(const std::string& file, const CsvImport& import) {
 int run_import(const ImportOptions& options) {
   Database database =
       or_die(Database::open(or_die(prepare_database_path(options.database)), Database::Mode::create));
-  Transaction transaction = or_die(Transaction::begin(database));
+  or_die(remove_broken_imports(database));
+  ImportSession session = or_die(ImportSession::begin(database));
+  std::vector<RunRow> runs;
   std::string results;
   for (const std::string& file : options.files) {
-    const CsvImport import =
-        or_die(import_csv(database, file, {options.label, options.lenient, options.command_line}));
+    const int64_t run_id = or_die(session.reserve_run());
+    CsvImport import = or_die(
+        import_csv(database, run_id, file, {options.label, options.lenient, options.command_line}, &session));
     report(file, import);
     results += result_line(file, import);
+    runs.push_back(std::move(import.run));
   }
-  or_die(transaction.commit());
+  or_die(session.publish(runs));
   database.checkpoint();
   Output output;
   output.put(results);

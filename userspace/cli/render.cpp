@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/csv_import.h"
 #include "cli/output.h"
+#include "cli/progress_line.h"
 #include "cli/render_window.h"
 #include "query/runs.h"
 #include "query/timeline.h"
@@ -28,6 +29,17 @@ namespace {
 constexpr size_t kMostPages = 50;         // runs in one picture
 constexpr size_t kProcessesInHtml = 200;  // with curves of their own
 constexpr int64_t kPointsInHtml = 2000;
+constexpr int kMostScale = 50;
+
+// What can be drawn, by its short name and its column.
+constexpr std::array<std::pair<const char*, const char*>, 8> kMetrics = {{{"rss", "rss_bytes"},
+                                                                          {"anon", "anon_bytes"},
+                                                                          {"file", "file_bytes"},
+                                                                          {"shmem", "shmem_bytes"},
+                                                                          {"swap", "swap_bytes"},
+                                                                          {"hugetlb", "hugetlb_bytes"},
+                                                                          {"oom", "oom_score"},
+                                                                          {"dram", "dram_bytes"}}};
 
 Zone zone_of(const RenderOptions& options) { return options.is_local ? Zone::local : Zone::utc; }
 
@@ -43,7 +55,10 @@ ChartOptions chart_options(const RenderOptions& options) {
   chart.theme = options.theme == "dark" ? Theme::dark : Theme::light;
   chart.zone = zone_of(options);
   chart.alignment = alignment_of(options);
-  for (const std::string& metric : options.metrics) chart.metrics.push_back(metric_column(metric));
+  for (const std::string& metric : options.metrics) {
+    if (std::optional<std::string> column = metric_column(metric))
+      chart.metrics.push_back(*std::move(column));
+  }
   return chart;
 }
 
@@ -56,8 +71,8 @@ TimelineRequest request_for(const RenderOptions& options, bool is_page) {
   request.processes = is_page ? kProcessesInHtml : style_of(Theme::light).series.size();
   request.only = options.processes;
   for (const std::string& metric : options.metrics) {
-    const std::string column = metric_column(metric);
-    if (column == "dram_bytes") continue;
+    const std::string column = metric_column(metric).value_or("");
+    if (column.empty() || column == "dram_bytes") continue;
     request.metrics.push_back(column);
     if (column != "rss_bytes") continue;
     for (const char* part : {"anon_bytes", "file_bytes", "shmem_bytes"}) request.metrics.emplace_back(part);
@@ -97,7 +112,10 @@ Status set_window(Database* database, const Source& source, const RenderOptions&
 Result<std::vector<Timeline>> read_sources(Database* database, const std::vector<Source>& sources,
                                            const RenderOptions& options, bool is_page) {
   std::vector<Timeline> timelines;
+  ProgressLine progress;
   for (const Source& source : sources) {
+    progress.set("reading " +
+                 (source.file.empty() ? fmt::format("run {}", source.run_id) : printable(source.file)));
     TimelineRequest request = request_for(options, is_page);
     if (is_page && sources.size() > 4) request.processes = kProcessesInHtml / sources.size() + 8;
     if (const Status window = set_window(database, source, options, request); !window.ok())
@@ -137,6 +155,8 @@ Result<std::string> make_png(Database* database, const std::vector<Source>& sour
                              const RenderOptions& options) {
   const Result<std::vector<Timeline>> timelines = read_sources(database, sources, options, /*is_page=*/false);
   if (!timelines.ok()) return timelines.error();
+  ProgressLine progress;
+  progress.set("drawing the picture");
   const Result<std::string> png = render_png(*timelines, chart_options(options));
   if (!png.ok()) return png.error();
   const std::string path = options.png.value_or("");
@@ -147,6 +167,8 @@ Result<std::string> make_html(Database* database, const std::vector<Source>& sou
                               const RenderOptions& options) {
   const Result<std::vector<Timeline>> timelines = read_sources(database, sources, options, /*is_page=*/true);
   if (!timelines.ok()) return timelines.error();
+  ProgressLine progress;
+  progress.set("making the page");
   HtmlOptions html;
   if (!options.theme.empty()) html.theme = chart_options(options).theme;
   html.zone = zone_of(options);
@@ -180,18 +202,49 @@ Status check_name(const std::optional<std::string>& path, const char* option) {
       fmt::format("a run goes before the options: memlog render {} {}", printable(*path), option), 0};
 }
 
+Error bad_value(const char* option, std::string_view value, std::string reason, std::string hint = "") {
+  return {fmt::format("reading {} '{}'", option, printable(value)), std::move(reason), std::move(hint), 0};
+}
+
+Status check_metrics(const RenderOptions& options) {
+  std::string names;
+  for (const auto& [name, column] : kMetrics) names += (names.empty() ? "" : ", ") + std::string(name);
+  for (const std::string& metric : options.metrics) {
+    if (metric_column(metric)) continue;
+    return bad_value("--metrics", metric, "that is nothing that can be drawn", "there are " + names);
+  }
+  return Ok{};
+}
+
+Status check_values(const RenderOptions& options) {
+  if (!options.theme.empty() && options.theme != "light" && options.theme != "dark")
+    return bad_value("--theme", options.theme, "there are light and dark");
+  for (const std::string& process : options.processes) {
+    if (trim(process).empty())
+      return bad_value("--process", process, "that names no process", "give a name or a process id");
+  }
+  for (const auto& [option, text] : {std::pair{"--since", &options.since}, {"--until", &options.until}}) {
+    if (text->empty()) continue;
+    const Result<int64_t> moment = parse_moment(*text, 0, 0, zone_of(options));
+    if (!moment.ok()) return bad_value(option, *text, "that is no time", moment.error().hint);
+  }
+  if (options.width <= 0)
+    return bad_value("--width", std::to_string(options.width), "it must be more than 0");
+  if (options.height < 0)
+    return bad_value("--height", std::to_string(options.height), "it must be 0 or more");
+  if (!(options.scale > 0 && options.scale <= kMostScale))
+    return bad_value("--scale", fmt::format("{}", options.scale),
+                     fmt::format("it must be more than 0 and at most {}", kMostScale));
+  return check_metrics(options);
+}
+
 }  // namespace
 
-std::string metric_column(const std::string& metric) {
-  constexpr std::array<std::pair<const char*, const char*>, 4> short_names = {
-      {{"oom", "oom_score"}, {"cpu", "cpu_ns"}, {"hwm", "hwm_bytes"}, {"dram", "dram_bytes"}}};
-  for (const auto& [name, column] : short_names) {
-    if (metric == name) return column;
+std::optional<std::string> metric_column(const std::string& metric) {
+  for (const auto& [name, column] : kMetrics) {
+    if (metric == name || metric == column) return column;
   }
-  for (const char* bytes : {"rss", "anon", "file", "shmem", "swap", "hugetlb", "data", "page_table", "pss"}) {
-    if (metric == bytes) return metric + "_bytes";
-  }
-  return metric;
+  return std::nullopt;
 }
 
 Status check_render_options(const RenderOptions& options, size_t runs) {
@@ -199,10 +252,7 @@ Status check_render_options(const RenderOptions& options, size_t runs) {
     return Error{fmt::format("drawing {} runs", runs),
                  fmt::format("one picture holds at most {}", kMostPages), "", 0};
   }
-  if (!options.theme.empty() && options.theme != "light" && options.theme != "dark") {
-    return Error{fmt::format("reading --theme '{}'", printable(options.theme)), "there are light and dark",
-                 "", 0};
-  }
+  if (const Status values = check_values(options); !values.ok()) return values;
   if (const Status png = check_name(options.png, "--png"); !png.ok()) return png;
   if (const Status html = check_name(options.html, "--html"); !html.ok()) return html;
   return check_size(chart_options(options), runs);
@@ -221,7 +271,8 @@ int run_render(const RenderOptions& options) {
   std::vector<Source> sources;
   sources.reserve(runs.size() + options.files.size());
   if (!runs.empty()) database.emplace(or_die(open_for_reading(or_die(database_path(options.database)))));
-  for (const std::string& run : runs) sources.push_back({or_die(find_run(*database, run)), ""});
+  for (const std::string& run : runs)
+    sources.push_back({or_die(find_run(*database, run), FatalError::kBadUsage), ""});
   for (const std::string& file : options.files) sources.push_back({0, file});
   const std::vector<std::string> paths =
       or_die(make_files(database ? &*database : nullptr, sources, options));

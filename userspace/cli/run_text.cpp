@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/show_devices.h"
 
 namespace memlog {
 namespace {
@@ -53,6 +54,8 @@ ordered_json process_json(const ProcessSummary& process) {
           {"peak_rss_bytes", json_of(process.peak_rss_bytes)},
           {"peak_source", *source == '\0' ? ordered_json() : ordered_json(source)},
           {"sample_count", process.sample_count},
+          {"peak_device_bytes", json_of(process.peak_device_bytes)},
+          {"last_device_bytes", json_of(process.last_device_bytes)},
           {"last_rss_bytes", json_of(process.last.rss_bytes)},
           {"last_swap_bytes", json_of(process.last.swap_bytes)},
           {"last_oom_score", json_of(process.last.oom_score)},
@@ -201,6 +204,8 @@ ordered_json summary_json(const RunSummary& summary) {
     return ordered_json{{"time_ns", note.time_ns}, {"kind", note.kind}, {"text", valid_utf8(note.text)}};
   });
   json["host"] = host_json(summary.host);
+  json["devices"] = devices_json(summary);
+  json["device_spread"] = json_of(summary.device_spread);
   return json;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/run_text.h"
+#include "cli/show_devices.h"
 #include "cli/table.h"
 #include "query/process_tree.h"
 #include "query/summary.h"
@@ -79,14 +80,22 @@ bool has_swap(const ProcessTree& tree) {
                      [](const TreeLine& line) { return line.process->last.swap_bytes.value_or(0) > 0; });
 }
 
+bool has_devices(const ProcessTree& tree) {
+  return std::any_of(tree.lines.begin(), tree.lines.end(),
+                     [](const TreeLine& line) { return line.process->peak_device_bytes.has_value(); });
+}
+
 std::string tree_table(const RunSummary& summary, const ProcessTree& tree) {
   const auto kills = kills_by_process(summary);
   const bool with_swap = has_swap(tree);
+  const bool with_devices = has_devices(tree);
   std::vector<TableColumn> columns = {{"PROCESS", Align::left, 16},
                                       {"PID", Align::right},
                                       {"PEAK RSS", Align::right},
                                       {"LAST RSS", Align::right}};
   if (with_swap) columns.push_back({"SWAP", Align::right});
+  if (with_devices)
+    columns.insert(columns.end(), {{"PEAK DEVICE", Align::right}, {"LAST DEVICE", Align::right}});
   columns.insert(columns.end(), {{"OOM", Align::right}, {"LIVED", Align::right}, {"END", Align::left, 14}});
   TextTable table(columns);
   for (const TreeLine& line : tree.lines) {
@@ -98,6 +107,10 @@ std::string tree_table(const RunSummary& summary, const ProcessTree& tree) {
                                       (is_sampled ? "~" : "") + bytes_or_dash(process.peak_rss_bytes),
                                       bytes_or_dash(process.last.rss_bytes)};
     if (with_swap) cells.push_back(bytes_or_dash(process.last.swap_bytes));
+    if (with_devices) {
+      cells.push_back(bytes_or_dash(process.peak_device_bytes));
+      cells.push_back(bytes_or_dash(process.last_device_bytes));
+    }
     cells.push_back(number_or_dash(process.last.oom_score));
     cells.push_back(lived.has_value() ? format_duration(lived.value()) : "-");
     cells.push_back(
@@ -230,6 +243,7 @@ int run_show(const ShowOptions& options) {
     output.put(processes_text(summary, options.all));
     output.put(oom_text(summary));
     output.put(cgroups_text(summary));
+    output.put(devices_text(summary, stdout_columns()));
     output.put(host_text(summary));
     output.put(gaps_text(summary));
   }

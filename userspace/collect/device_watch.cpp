@@ -97,6 +97,7 @@ void DeviceWatch::take(const DeviceReading& reading, Tick& tick) {
   if (is_new) {
     if (reading.is_gone) return void(devices_.erase(found));
     device.facts.key = ++last_key_;
+    device.facts.directory = options_.directory;
     device.facts.region = reading.name;
     device.facts.first_seen_ns = tick.time_ns;
   }
@@ -298,10 +299,13 @@ void DeviceWatch::tell_ghosts(const Tick& tick) {
     std::string what_to_do = "; end the workload that still uses it before you clear it";
     if (!finding.is_in_use) {
       what_to_do = ". When you have made sure that nobody uses the device, this clears it: rm";
-      for (const std::string& region : finding.regions) what_to_do += " " + options_.directory + "/" + region;
+      for (const std::string& region : finding.regions)
+        what_to_do += " " + quoted_for_shell(options_.directory + "/" + region);
     }
-    tell(tick, fmt::format("ghost {} of {} in {}: not counted as used{}", format_bytes(finding.bytes), whose,
-                           in_words(finding.regions), what_to_do));
+    tell(tick,
+         fmt::format("ghost {} of {} in {}: not counted as used{}", format_bytes(finding.bytes), whose,
+                     in_words(finding.regions), what_to_do),
+         {{"about", "ghost"}});
   }
 }
 
@@ -312,15 +316,27 @@ void DeviceWatch::tell_spread(const Tick& tick) {
   spread_ticks_ = is_spread ? spread_ticks_ + 1 : 0;
   if (spread_ticks_ < kSpreadTicks || has_told_spread_) return;
   has_told_spread_ = true;
-  tell(tick, fmt::format("the {} devices of this workload do not move in lockstep: from {} in {} to {} in {} "
-                         "for {} samples; "
-                         "average and minimum may rest on a stale or idle device",
-                         tick.busy_count, format_bytes(tick.least_bytes), tick.least_region,
-                         format_bytes(tick.most_bytes), tick.most_region, spread_ticks_));
+  tell(tick,
+       fmt::format("the {} devices of this workload do not move in lockstep: from {} in {} to {} in {} "
+                   "for {} samples; "
+                   "average and minimum may rest on a stale or idle device",
+                   tick.busy_count, format_bytes(tick.least_bytes), tick.least_region,
+                   format_bytes(tick.most_bytes), tick.most_region, spread_ticks_),
+       {{"about", "spread"},
+        {"device_count", tick.busy_count},
+        {"least_region", tick.least_region},
+        {"least_bytes", tick.least_bytes},
+        {"most_region", tick.most_region},
+        {"most_bytes", tick.most_bytes}});
 }
 
 void DeviceWatch::tell(const Tick& tick, const std::string& text) {
-  const nlohmann::json detail = {{"topic", "device"}, {"text", text}};
+  tell(tick, text, nlohmann::json::object());
+}
+
+void DeviceWatch::tell(const Tick& tick, const std::string& text, nlohmann::json detail) {
+  detail["topic"] = "device";
+  detail["text"] = text;
   tick.sink->record(Event{tick.time_ns, EventKind::note, 0,
                           detail.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
   tick.sink->say(text);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,8 @@ class DeviceWatch {
   void tell_ghosts(const Tick& tick);
   void tell_spread(const Tick& tick);
   void tell(const Tick& tick, const std::string& text);
+  // `detail` goes into the note beside the text, for who looks for it.
+  void tell(const Tick& tick, const std::string& text, nlohmann::json detail);
 
   Options options_;
   DeviceSampler sampler_;

@@ -169,17 +169,29 @@ Result<CsvRows::Found> CsvRows::skip_line(size_t line_end, std::string reason) {
 bool CsvRows::split_plain(size_t length) {
   const char* const start = buffer_.data() + begin_;
   const char* const end = length > 0 && start[length - 1] == '\r' ? start + length - 1 : start + length;
-  cells_.clear();
+  // Rows have as many cells as the row before, nearly always: the vector's own bookkeeping is for the others.
+  size_t count = 0;
+  const auto put = [&](const char* from, const char* to) {
+    const CsvCell cell{std::string_view(from, static_cast<size_t>(to - from)), false};
+    if (count < cells_.size()) {
+      cells_[count] = cell;
+    } else {
+      cells_.push_back(cell);
+    }
+    ++count;
+  };
   const char* cell = start;
   for (const char* c = start; c != end; ++c) {
+    if (*c > ',') continue;
     if (*c == ',') {
-      cells_.push_back({std::string_view(cell, static_cast<size_t>(c - cell)), false});
+      put(cell, c);
       cell = c + 1;
     } else if (*c == '"' || *c == '\0' || *c == '\r') {
       return false;
     }
   }
-  cells_.push_back({std::string_view(cell, static_cast<size_t>(end - cell)), false});
+  put(cell, end);
+  cells_.resize(count);
   return true;
 }
 

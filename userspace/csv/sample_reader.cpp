@@ -20,10 +20,13 @@
 namespace memlog {
 namespace {
 
-constexpr int64_t kMostValue = int64_t{1} << 60U;
+constexpr int64_t kMostValue = int64_t{1} << 52U;  // bytes and counts: a thousand of them still have a sum
+constexpr int64_t kMostSpanNs = int64_t{1} << 60U;
 constexpr int64_t kMostTimeNs = 7'258'118'400'000'000'000;  // the year 2200
 constexpr int64_t kMostPid = INT32_MAX;
 constexpr double kBytesPerMib = 1048576;
+constexpr int64_t kMostChips = 1'000'000;
+constexpr int64_t kHalfStepBytes = 524;  // half a thousandth of a MiB, rounded down
 constexpr size_t kMostColumns = 1000;
 constexpr size_t kMostShownBytes = 40;
 
@@ -31,6 +34,19 @@ constexpr size_t kMostShownBytes = 40;
 bool is_derived(std::string_view name) {
   constexpr std::array<std::string_view, 4> names = {"timestamp_utc", "rss_mib", "swap_mib", "process_count"};
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The file has the total and the mean, each rounded to a thousandth of a MiB, and memlog keeps the total only: of
+// the totals that round to the one in the file the one in the middle of those whose mean rounds to the mean.
+void fit_to_mean(DeviceTotal& devices, Nullable mean_bytes) {
+  const int64_t count = devices.device_count.value_or(0);
+  if (count < 1 || !devices.dram_bytes.has_value() || !mean_bytes.has_value()) return;
+  if (mean_bytes.value() > kMostValue / count) return;
+  const int64_t total = devices.dram_bytes.value();
+  const int64_t by_mean = mean_bytes.value() * count;
+  const int64_t least = std::max(total - kHalfStepBytes, by_mean - kHalfStepBytes * count);
+  const int64_t most = std::min(total + kHalfStepBytes, by_mean + kHalfStepBytes * count);
+  if (least <= most) devices.dram_bytes = std::max<int64_t>(0, least + (most - least) / 2);
 }
 
 std::string shown(std::string_view value) {
@@ -73,7 +89,7 @@ Status SampleReader::read_header(const std::string& name) {
 
 SampleReader::Column SampleReader::recognise(std::string_view text) const {
   Column column{std::string(text), Role::ignored, 0};
-  constexpr std::array<std::pair<std::string_view, Role>, 8> names = {
+  constexpr std::array<std::pair<std::string_view, Role>, 10> names = {
       {{"timestamp_utc", Role::timestamp},
        {"time_ns", Role::time_ns},
        {"pid", Role::pid},
@@ -81,7 +97,9 @@ SampleReader::Column SampleReader::recognise(std::string_view text) const {
        {"rss_mib", Role::rss_mib},
        {"swap_mib", Role::swap_mib},
        {"process", Role::process},
-       {kParentProcess, Role::parent_process}}};
+       {kParentProcess, Role::parent_process},
+       {kRecord, Role::record},
+       {kFields, Role::fields}}};
   for (const auto& [name, role] : names)
     if (name == text) column.role = role;
   const auto look_in = [&](const auto& table, Role role, auto name_of) {
@@ -94,6 +112,7 @@ SampleReader::Column SampleReader::recognise(std::string_view text) const {
   look_in(kProcessColumns, Role::measure, [](const auto& entry) { return entry.name; });
   look_in(kProcessFacts, Role::process_fact, [](const auto& entry) { return entry.csv_name; });
   look_in(kRunFacts, Role::run_fact, [](const auto& entry) { return entry.csv_name; });
+  look_in(kDramColumns, Role::dram, [](const auto& entry) { return entry; });
   return column;
 }
 
@@ -125,7 +144,9 @@ Status SampleReader::check_header(const std::string& name) {
     const bool is_foreign =
         !is_wide_ &&
         (column.role == Role::process_fact || column.role == Role::run_fact || column.role == Role::process ||
-         column.role == Role::time_ns || column.role == Role::parent_process);
+         column.role == Role::time_ns || column.role == Role::parent_process || column.role == Role::record ||
+         column.role == Role::fields);
+    if (column.role == Role::dram) has_devices_ = true;
     if (is_doubled || is_foreign) column.role = Role::ignored;
     if (column.role == Role::ignored && !is_derived(column.name)) ignored_.push_back(column.name);
     if (column.role == Role::measure) measured_.push_back(column.index);
@@ -158,10 +179,12 @@ Result<SampleReader::Found> SampleReader::next() {
 
 bool SampleReader::parse_row() {
   sample_ = CsvSample();
+  dram_mean_bytes_ = {};
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].role != Role::ignored && !parse_cell(i, rows_.cells()[i])) return false;
   }
-  if (is_wide_ && !sample_.process.has_value()) {
+  if (has_devices_) fit_to_mean(sample_.devices, dram_mean_bytes_);
+  if (is_wide_ && sample_.record.empty() && !sample_.process.has_value()) {
     problem_ = fmt::format("line {}: the number of the process is missing", rows_.line());
     return false;
   }
@@ -191,7 +214,8 @@ bool SampleReader::parse_cell(size_t column, const CsvCell& cell) {
     case Role::measure: {
       const auto& measure = kProcessColumns[columns_[column].index];
       const int64_t least = measure.unit == Unit::count ? -kMostValue : 0;
-      return parse_number(column, text, least, kMostValue, sample_.values.*measure.field);
+      const int64_t most = measure.unit == Unit::ns ? kMostSpanNs : kMostValue;
+      return parse_number(column, text, least, most, sample_.values.*measure.field);
     }
     case Role::rss_mib:
       return parse_mib(column, text, sample_.values.rss_bytes);
@@ -201,9 +225,39 @@ bool SampleReader::parse_cell(size_t column, const CsvCell& cell) {
       return parse_number(column, text, 1, kMostValue, sample_.process);
     case Role::parent_process:
       return parse_number(column, text, 1, kMostValue, sample_.parent_process);
+    case Role::record:
+      sample_.record = text;
+      return true;
+    case Role::fields:
+      sample_.fields = text;
+      return true;
+    case Role::dram:
+      return parse_dram(column, text);
     default:
       return true;
   }
+}
+
+bool SampleReader::parse_dram(size_t column, std::string_view text) {
+  DeviceTotal& devices = sample_.devices;
+  switch (columns_[column].index) {
+    case 0:
+      return parse_number(column, text, 0, kMostChips, devices.device_count);
+    case 1:
+      return parse_mib(column, text, devices.dram_bytes);
+    case 2:
+      return parse_mib(column, text, dram_mean_bytes_);
+    case 3:
+      return parse_mib(column, text, devices.dram_min_bytes);
+    default:
+      return parse_mib(column, text, devices.dram_max_bytes);
+  }
+}
+
+std::string SampleReader::place_of_fields() const {
+  size_t at = 0;
+  while (at < columns_.size() && columns_[at].role != Role::fields) ++at;
+  return fmt::format("line {}, column {} ({})", rows_.line(), at + 1, kFields);
 }
 
 bool SampleReader::parse_number(size_t column, std::string_view text, int64_t least, int64_t most,
@@ -239,8 +293,7 @@ bool SampleReader::parse_mib(size_t column, std::string_view text, Nullable& val
 bool SampleReader::parse_fact(size_t column, const FactColumn& fact, CsvFact& value) {
   const CsvCell& cell = rows_.cells()[column];
   if (cell.text.empty() && !cell.is_quoted) return true;
-  if (fact.kind == CellKind::integer)
-    return parse_number(column, cell.text, -kMostTimeNs, kMostTimeNs, value.integer);
+  if (fact.kind == CellKind::integer) return parse_number(column, cell.text, 0, kMostTimeNs, value.integer);
   value.text = std::string(cell.text);
   return true;
 }

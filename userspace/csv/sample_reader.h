@@ -28,9 +28,12 @@ struct CsvSample {
   int64_t pid = 0;
   std::string_view process_name;  // valid until the next row
   ProcessSample values;           // key and time_ns are not set
+  DeviceTotal devices;            // of memory_logger.py's dram columns; time_ns is not set
   // Wide files only:
   Nullable process;  // its number in the file
   Nullable parent_process;
+  std::string_view record;  // the table that the row belongs to; empty: a sample. Valid until the next row
+  std::string_view fields;  // JSON, of a record
 };
 
 class SampleReader {
@@ -52,6 +55,9 @@ class SampleReader {
 
   bool is_wide() const { return is_wide_; }
   bool has_process_name() const { return has_process_name_; }
+  bool has_devices() const { return has_devices_; }  // memory_logger.py's dram columns
+  // "line 7, column 90 (fields)": where a record's fields are, for errors about them.
+  std::string place_of_fields() const;
   // Indexes into kProcessColumns of what the file can hold.
   const std::vector<size_t>& measured() const { return measured_; }
   // Columns that say something which memlog does not take over.
@@ -75,12 +81,15 @@ class SampleReader {
     process,
     parent_process,
     process_fact,
-    run_fact
+    run_fact,
+    record,
+    fields,
+    dram
   };
   struct Column {
     std::string name;
     Role role = Role::ignored;
-    size_t index = 0;  // into kProcessColumns, kProcessFacts or kRunFacts
+    size_t index = 0;  // into kProcessColumns, kProcessFacts, kRunFacts or kDramColumns
   };
 
   explicit SampleReader(CsvRows rows) : rows_(std::move(rows)) {}
@@ -90,6 +99,7 @@ class SampleReader {
   bool has(Role role) const;
   bool has_measure(std::string_view name) const;
   bool parse_row();
+  bool parse_dram(size_t column, std::string_view text);
   bool parse_cell(size_t column, const CsvCell& cell);
   bool parse_number(size_t column, std::string_view text, int64_t least, int64_t most, Nullable& value);
   bool parse_mib(size_t column, std::string_view text, Nullable& value);
@@ -102,6 +112,8 @@ class SampleReader {
   std::vector<std::string> ignored_;
   bool is_wide_ = false;
   bool has_process_name_ = false;
+  bool has_devices_ = false;
+  Nullable dram_mean_bytes_;  // of the row that is being parsed
   CsvSample sample_;
   std::string problem_;
 };

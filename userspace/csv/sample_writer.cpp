@@ -16,12 +16,14 @@ void append_integer(std::string& out, int64_t value) {
   out.append(digits.data(), end);
 }
 
-void append_mib(std::string& out, int64_t bytes) {
+void append_mib(std::string& out, int64_t bytes) { append_mean_mib(out, bytes, 1); }
+
+void append_mean_mib(std::string& out, int64_t bytes, int64_t count) {
   const __int128 scaled = static_cast<__int128>(bytes) * 1000;
-  constexpr int64_t unit = int64_t{1} << 20U;
+  const __int128 unit = static_cast<__int128>(count) << 20U;
   auto thousandths = static_cast<int64_t>(scaled / unit);
-  const auto rest = static_cast<int64_t>(scaled % unit);
-  if (rest > unit / 2 || (rest == unit / 2 && thousandths % 2 != 0)) ++thousandths;
+  const __int128 rest = 2 * (scaled % unit);
+  if (rest > unit || (rest == unit && thousandths % 2 != 0)) ++thousandths;
   append_integer(out, thousandths / 1000);
   const auto fraction = static_cast<int>(thousandths % 1000);
   std::array<char, 4> digits = {'.', static_cast<char>('0' + fraction / 100),
@@ -48,8 +50,11 @@ void append_text_cell(std::string& out, std::string_view text, bool is_safe) {
   out += '"';
 }
 
-std::string narrow_header() {
-  return "timestamp_utc,pid,process_name,rss_bytes,rss_mib,swap_bytes,swap_mib,oom_score\r\n";
+std::string narrow_header(bool has_devices) {
+  std::string header = "timestamp_utc,pid,process_name,rss_bytes,rss_mib,swap_bytes,swap_mib,oom_score";
+  for (const char* name : kDramColumns)
+    if (has_devices) header += std::string(",") + name;
+  return header + "\r\n";
 }
 
 std::string wide_header() {
@@ -60,24 +65,38 @@ std::string wide_header() {
   add(kParentProcess);
   for (const FactColumn& fact : kProcessFacts) add(fact.csv_name);
   for (const FactColumn& fact : kRunFacts) add(fact.csv_name);
+  add(kRecord);
+  add(kFields);
   return header + "\r\n";
 }
 
-void NarrowWriter::append(std::string& out, int64_t time_ns, int64_t pid, std::string_view name,
-                          Nullable rss_bytes, Nullable swap_bytes, Nullable oom_score) {
-  time_.append(out, time_ns);
-  out += ',';
-  append_integer(out, pid);
-  out += ',';
-  append_text_cell(out, name, is_safe_);
-  for (const Nullable bytes : {rss_bytes, swap_bytes}) {
+void NarrowWriter::append(std::string& out, const NarrowRow& row) {
+  const auto add_integer = [&](Nullable value) {
     out += ',';
-    if (bytes.has_value()) append_integer(out, bytes.value());
+    if (value.has_value()) append_integer(out, value.value());
+  };
+  const auto add_mib = [&](Nullable bytes, int64_t count) {
     out += ',';
-    if (bytes.has_value()) append_mib(out, bytes.value());
+    if (bytes.has_value()) append_mean_mib(out, bytes.value(), count);
+  };
+  time_.append(out, row.time_ns);
+  add_integer(row.pid);
+  out += ',';
+  append_text_cell(out, row.name, is_safe_);
+  for (const Nullable bytes : {row.rss_bytes, row.swap_bytes}) {
+    add_integer(bytes);
+    add_mib(bytes, 1);
   }
-  out += ',';
-  if (oom_score.has_value()) append_integer(out, oom_score.value());
+  add_integer(row.oom_score);
+  if (has_devices_) {
+    const int64_t count = row.devices.device_count.value_or(0);
+    const bool is_known = count > 0 && row.devices.dram_bytes.has_value();
+    add_integer(is_known ? row.devices.device_count : Nullable());
+    add_mib(is_known ? row.devices.dram_bytes : Nullable(), 1);
+    add_mib(is_known ? row.devices.dram_bytes : Nullable(), count);
+    add_mib(is_known ? row.devices.dram_min_bytes : Nullable(), 1);
+    add_mib(is_known ? row.devices.dram_max_bytes : Nullable(), 1);
+  }
   out += "\r\n";
 }
 

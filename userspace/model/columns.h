@@ -58,26 +58,6 @@ inline constexpr std::array<Column<CgroupSample>, 4> kCgroupColumns = {{
     {"oom_kill_count", &CgroupSample::oom_kill_count, Unit::count},
 }};
 
-inline constexpr std::array<Column<ProcessSample>, 7> kProcessRollupColumns = {{
-    {"rss_bytes", &ProcessSample::rss_bytes, Unit::bytes},
-    {"anon_bytes", &ProcessSample::anon_bytes, Unit::bytes},
-    {"file_bytes", &ProcessSample::file_bytes, Unit::bytes},
-    {"shmem_bytes", &ProcessSample::shmem_bytes, Unit::bytes},
-    {"swap_bytes", &ProcessSample::swap_bytes, Unit::bytes},
-    {"hugetlb_bytes", &ProcessSample::hugetlb_bytes, Unit::bytes},
-    {"oom_score", &ProcessSample::oom_score, Unit::count},
-}};
-
-inline constexpr std::array<Column<HostSample>, 2> kHostRollupColumns = {{
-    {"mem_available_bytes", &HostSample::mem_available_bytes, Unit::bytes},
-    {"swap_free_bytes", &HostSample::swap_free_bytes, Unit::bytes},
-}};
-
-inline constexpr std::array<Column<CgroupSample>, 2> kCgroupRollupColumns = {{
-    {"current_bytes", &CgroupSample::current_bytes, Unit::bytes},
-    {"limit_bytes", &CgroupSample::limit_bytes, Unit::bytes},
-}};
-
 inline constexpr std::array<Column<DeviceSample>, 10> kDeviceColumns = {{
     {"dram_bytes", &DeviceSample::dram_bytes, Unit::bytes},
     {"l1_bytes", &DeviceSample::l1_bytes, Unit::bytes},

@@ -222,7 +222,8 @@ struct ClockReading {
 struct DeviceStart {
   DeviceKey key = 0;
   int64_t first_seen_ns = 0;
-  std::string region;  // the file's name
+  std::string directory;  // of the region; empty: not known
+  std::string region;     // the file's name
   Nullable layout_version;
   Nullable board_serial;
   Nullable asic_id;

@@ -50,6 +50,7 @@ struct TimelineProcess {
   Nullable exit_signal;
   Nullable peak_rss_bytes;
   PeakSource peak_source = PeakSource::none;
+  Nullable peak_device_bytes;  // the most device DRAM that it held at one tick
   int64_t sample_count = 0;
   std::vector<TimelineSeries> series;  // those asked for that have any value
 };
@@ -77,6 +78,7 @@ struct TimelineCgroup {
 struct TimelineDevice {
   std::string name;                    // "device 0" or the region's number
   std::vector<TimelineSeries> series;  // dram_bytes, live_bytes, ghost_bytes
+  std::string unreadable_reason;       // why its last sample could not be read; empty: it could
 };
 
 struct Timeline {
@@ -99,7 +101,14 @@ struct Timeline {
   int64_t other_count = 0;                 // how many those are
   std::vector<TimelineSeries> host_series;
   std::vector<TimelineCgroup> cgroups;
-  std::vector<TimelineDevice> devices;
+  std::vector<TimelineDevice> devices;  // one by one, at fewer points the more there are
+  // All devices together: dram_bytes, live_bytes and ghost_bytes are sums; of dram_chip_bytes the minimum and maximum
+  // are those of the devices and the mean is their average. A CSV file has these and no single devices.
+  std::vector<TimelineSeries> device_totals;
+  int64_t device_count = 0;  // the most that were readable at once
+  std::vector<std::string>
+      device_ghosts;          // for people: "ghost 4.00 GiB of a dead process 4711 (worker) in ..."
+  std::string device_spread;  // for people: which devices do not move together; empty: none
   std::vector<TimelineEvent> events;
   std::vector<TimelineGap> gaps;
   std::vector<std::string> notes;  // what a reader must know: "3 samples were left out: ..."

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "query/stored_words.h"
 #include "store/repair.h"
 
 namespace memlog {
@@ -18,12 +19,6 @@ SELECT id, label, host, kernel, command, target, interval_ns, started_ns, ended_
   (SELECT count(*) FROM oom_kill WHERE run_id = run.id),
   (SELECT count(*) FROM gap WHERE run_id = run.id)
 FROM run )";
-
-std::optional<std::string> optional_text(const Statement& row, int column) {
-  const std::optional<std::string_view> text = row.text(column);
-  if (!text) return std::nullopt;
-  return std::string(*text);
-}
 
 RunState state_of(const Statement& row) {
   const std::string state = row.text_or(9);

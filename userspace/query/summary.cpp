@@ -3,33 +3,19 @@
 
 #include <array>
 
+#include "query/stored_words.h"
+
 namespace memlog {
 namespace {
-
-std::optional<std::string> optional_text(const Statement& row, int column) {
-  const std::optional<std::string_view> text = row.text(column);
-  if (!text) return std::nullopt;
-  return std::string(*text);
-}
-
-EndReason end_reason_from(std::string_view stored) {
-  for (const EndReason reason :
-       {EndReason::running, EndReason::exited, EndReason::signaled, EndReason::oom_killed}) {
-    if (stored == word(reason)) return reason;
-  }
-  return EndReason::unseen;
-}
-
-PeakSource peak_source_from(const std::optional<std::string_view>& stored) {
-  if (!stored) return PeakSource::none;
-  return *stored == word(PeakSource::kernel) ? PeakSource::kernel : PeakSource::sampled;
-}
 
 constexpr const char* kProcessSql = R"(
 SELECT process.id, parent_process_id, pid, parent_pid, comm, name, exe, cmdline, cgroup, uid, first_seen_ns,
   first_seen_by, start_time_ns, ended_ns, exit_status, exit_signal, core_dumped, end_reason, peak_rss_bytes,
   peak_source, sample_count, last.time_ns, last.rss_bytes, last.swap_bytes, last.oom_score, last.oom_score_adj,
-  last.threads
+  last.threads, peak_device_bytes,
+  iif(peak_device_bytes IS NULL, NULL, (SELECT sum(dram_bytes) FROM device_process_sample AS held
+    WHERE held.process_id = process.id AND held.time_ns = (
+      SELECT max(time_ns) FROM device_process_sample WHERE process_id = process.id)))
 FROM process
 LEFT JOIN process_sample AS last ON last.process_id = process.id AND last.time_ns = (
   SELECT time_ns FROM process_sample WHERE process_id = process.id AND rss_bytes IS NOT NULL
@@ -58,7 +44,7 @@ ProcessSummary process_from(const Statement& row) {
   process.core_dumped = row.integer(16);
   process.end_reason = end_reason_from(row.text_or(17));
   process.peak_rss_bytes = row.integer(18);
-  process.peak_source = peak_source_from(row.text(19));
+  process.peak_source = peak_source_from(row.text_or(19));
   process.sample_count = row.integer(20).value_or(0);
   process.last.time_ns = row.integer(21).value_or(0);
   process.last.rss_bytes = row.integer(22);
@@ -66,6 +52,8 @@ ProcessSummary process_from(const Statement& row) {
   process.last.oom_score = row.integer(24);
   process.last.oom_score_adj = row.integer(25);
   process.last.threads = row.integer(26);
+  process.peak_device_bytes = row.integer(27);
+  process.last_device_bytes = row.integer(28);
   return process;
 }
 
@@ -161,6 +149,17 @@ Status ask_host(Database& database, RunSummary& summary) {
       });
 }
 
+Status ask_devices(Database& database, RunSummary& summary) {
+  Result<std::vector<DeviceSummary>> devices = device_summaries(database, summary.run.id);
+  if (!devices) return devices.error();
+  summary.devices = *std::move(devices);
+  if (summary.devices.empty()) return Ok{};
+  Result<std::optional<std::string>> spread = device_spread(database, summary.run.id, summary.devices);
+  if (!spread) return spread.error();
+  summary.device_spread = *std::move(spread);
+  return Ok{};
+}
+
 }  // namespace
 
 Nullable ProcessSummary::duration_ns() const {
@@ -178,7 +177,7 @@ Result<RunSummary> run_summary(Database& database, int64_t run_id) {
   RunSummary summary;
   summary.run = *std::move(run);
   for (const auto ask :
-       std::array{ask_processes, ask_oom_kills, ask_cgroups, ask_gaps, ask_notes, ask_host}) {
+       std::array{ask_processes, ask_oom_kills, ask_cgroups, ask_gaps, ask_notes, ask_host, ask_devices}) {
     if (const Status status = ask(database, summary); !status) return status.error();
   }
   return summary;

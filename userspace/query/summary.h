@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that one run has to say on a page: its processes, kills, cgroups, gaps and the host's extremes.
+// Everything that one run has to say on a page: its processes, kills, cgroups, devices, gaps and the host's
+// extremes.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "query/devices.h"
 #include "query/runs.h"
 
 namespace memlog {
@@ -32,6 +34,8 @@ struct ProcessSummary {
   Nullable peak_rss_bytes;
   PeakSource peak_source = PeakSource::none;
   int64_t sample_count = 0;
+  Nullable peak_device_bytes;  // the most device DRAM that it held at one tick
+  Nullable last_device_bytes;
   ProcessSample last;  // the latest sample that knew the RSS; all NULL where there is none
 
   // From its start (or first sight) to its end (or last sample); NULL where that is not known.
@@ -104,6 +108,8 @@ struct RunSummary {
   std::vector<GapSummary> gaps;
   std::vector<Note> notes;  // at most kMostNotes
   HostExtremes host;
+  std::vector<DeviceSummary> devices;
+  std::optional<std::string> device_spread;  // see query/devices.h
 
   static constexpr int kMostNotes = 50;
 };

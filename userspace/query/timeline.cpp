@@ -8,41 +8,20 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "query/runs.h"
-#include "query/spans.h"
+#include "query/series_reader.h"
+#include "query/stored_words.h"
 #include "query/thinning.h"
+#include "query/timeline_devices.h"
 #include "query/timeline_events.h"
 #include "query/timeline_others.h"
 
 namespace memlog {
 namespace {
 
-constexpr int64_t kEarliestNs = INT64_MIN + 1;  // INT64_MIN would be NULL
 constexpr size_t kMostCgroups = 8;
 constexpr size_t kMostSummed = 1000;
 constexpr int64_t kMostPoints = 100'000;
-constexpr int64_t kBreakSteps = 3;  // a distance of more than so many steps is a break
-// A span is read a few times finer than it is drawn, so that cells end where spans do.
-constexpr int64_t kSpansAPoint = 4;
 constexpr size_t kManyProcesses = 2;  // beyond them spans are read half as fine
-
-std::optional<std::string> optional_text(const Statement& row, int column) {
-  const std::optional<std::string_view> text = row.text(column);
-  if (!text) return std::nullopt;
-  return std::string(*text);
-}
-
-EndReason end_reason_from(std::string_view stored) {
-  for (const EndReason reason :
-       {EndReason::running, EndReason::exited, EndReason::signaled, EndReason::oom_killed}) {
-    if (stored == word(reason)) return reason;
-  }
-  return EndReason::unseen;
-}
-
-PeakSource peak_source_from(std::string_view stored) {
-  if (stored == word(PeakSource::kernel)) return PeakSource::kernel;
-  return stored.empty() ? PeakSource::none : PeakSource::sampled;
-}
 
 std::string ending_of(const Run& run) {
   switch (run.state) {
@@ -55,51 +34,6 @@ std::string ending_of(const Run& run) {
   }
   return run.end_reason ? "ended: " + *run.end_reason : "ended";
 }
-
-// The gaps in which samples are missing, answering "is one between these two samples?" in log time.
-class SampleGaps {
- public:
-  struct Gap {
-    int64_t begin_ns;
-    int64_t end_ns;
-    int64_t earliest_begin_ns;  // of this gap and those that end later
-    Nullable process_id;
-  };
-
-  Status load(Database& database, const Timeline& timeline) {
-    const Status status = database.each(
-        "SELECT started_ns, ended_ns, process_id FROM gap WHERE run_id = ?1 AND started_ns <= ?3 AND "
-        "ended_ns >= ?2 AND kind IN ('missed_ticks', 'queue_overflow', 'storage', 'suspend', 'unreadable') "
-        "ORDER BY ended_ns - started_ns DESC LIMIT 2000",
-        {Nullable(timeline.run_id), Nullable(timeline.begin_ns), Nullable(timeline.end_ns)},
-        [&](const Statement& row) {
-          const int64_t begin_ns = row.integer(0).value_or(0);
-          gaps_.push_back({begin_ns, row.integer(1).value_or(0), begin_ns, row.integer(2)});
-        });
-    return status;
-  }
-
-  // Those of all processes and of `process_id` that are longer than `least_ns`.
-  std::function<bool(int64_t, int64_t)> question(int64_t process_id, int64_t least_ns) const {
-    std::vector<Gap> gaps;
-    for (const Gap& gap : gaps_) {
-      const bool is_ours = gap.process_id.value_or(process_id) == process_id;
-      if (is_ours && gap.end_ns - gap.begin_ns > least_ns) gaps.push_back(gap);
-    }
-    if (gaps.empty()) return {};
-    std::sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) { return a.end_ns < b.end_ns; });
-    for (size_t i = gaps.size() - 1; i-- > 0;)
-      gaps[i].earliest_begin_ns = std::min(gaps[i].earliest_begin_ns, gaps[i + 1].earliest_begin_ns);
-    return [gaps = std::move(gaps)](int64_t after_ns, int64_t before_ns) {
-      const auto ends_later = std::upper_bound(
-          gaps.begin(), gaps.end(), after_ns, [](int64_t time, const Gap& gap) { return time < gap.end_ns; });
-      return ends_later != gaps.end() && ends_later->earliest_begin_ns < before_ns;
-    };
-  }
-
- private:
-  std::vector<Gap> gaps_;
-};
 
 class TimelineReader {
  public:
@@ -119,16 +53,10 @@ class TimelineReader {
   Status read_others();
   Status read_host();
   Status read_cgroups();
-  // The series of one key, its peaks over the whole run included; `sample_count` of the window.
-  Status read_series(SpanReader& reader, int64_t key, int64_t gap_process_id,
-                     const std::vector<std::string>& columns, std::vector<TimelineSeries>& series,
-                     int64_t& sample_count);
-  Status find_peaks(SpanReader& reader, int64_t key, int top, const std::vector<std::string>& columns,
-                    std::vector<TimelineSeries>& series) const;
-  int64_t cell_ns() const {
-    return std::max<int64_t>(1, (timeline_.end_ns - timeline_.begin_ns) / request_.points);
-  }
-  int64_t break_ns(int64_t step_ns, int64_t cell) const;
+  SeriesReader::Options options(int64_t gap_process_id = 0) const;
+  // The series of one key; the samples that were read.
+  Result<int64_t> read_series(SeriesReader& reader, int64_t key, int64_t gap_process_id,
+                              std::vector<TimelineSeries>& series);
 
   Database& database_;
   TimelineRequest request_;
@@ -148,6 +76,7 @@ Result<Timeline> TimelineReader::read(int64_t run_id) {
   if (status) status = read_others();
   if (status) status = read_host();
   if (status) status = read_cgroups();
+  if (status) status = add_devices(database_, timeline_, gaps_, request_.points);
   if (status) status = add_events(database_, timeline_);
   if (status) status = add_gaps(database_, timeline_);
   if (!status) return status.error();
@@ -197,7 +126,8 @@ bool TimelineReader::is_wanted(const TimelineProcess& process, const std::string
 Status TimelineReader::choose_processes() {
   Status status = database_.each(
       "SELECT id, pid, parent_pid, name, comm, cmdline, first_seen_ns, ended_ns, end_reason, exit_status, "
-      "exit_signal, peak_rss_bytes, peak_source, sample_count FROM process WHERE run_id = ?1 AND "
+      "exit_signal, peak_rss_bytes, peak_source, sample_count, peak_device_bytes FROM process WHERE run_id = "
+      "?1 AND "
       "first_seen_ns "
       "<= ?3 AND coalesce(ended_ns, ?2) >= ?2 ORDER BY peak_rss_bytes DESC NULLS LAST, sample_count DESC, id",
       {Nullable(timeline_.run_id), Nullable(timeline_.begin_ns), Nullable(timeline_.end_ns)},
@@ -224,6 +154,7 @@ Status TimelineReader::choose_processes() {
         process.exit_signal = row.integer(10);
         process.peak_rss_bytes = row.integer(11);
         process.peak_source = peak_source_from(row.text_or(12));
+        process.peak_device_bytes = row.integer(14);
         timeline_.processes.push_back(std::move(process));
       });
   if (!status || !timeline_.processes.empty() || request_.only.empty() || request_.processes == 0)
@@ -234,76 +165,32 @@ Status TimelineReader::choose_processes() {
                fmt::format("memlog show {} lists them", timeline_.run_id), 0};
 }
 
-int64_t TimelineReader::break_ns(int64_t step_ns, int64_t cell) const {
-  const int64_t step = std::max(timeline_.interval_ns, step_ns);
-  if (step <= 0) return INT64_MAX;
-  return std::max(step > INT64_MAX / kBreakSteps ? INT64_MAX : kBreakSteps * step, cell);
+SeriesReader::Options TimelineReader::options(int64_t gap_process_id) const {
+  SeriesReader::Options options;
+  options.points = request_.points;
+  if (timeline_.processes.size() > kManyProcesses) options.spans_a_point /= 2;
+  options.gap_process_id = gap_process_id;
+  return options;
+}
+
+Result<int64_t> TimelineReader::read_series(SeriesReader& reader, int64_t key, int64_t gap_process_id,
+                                            std::vector<TimelineSeries>& series) {
+  Result<SeriesReader::Reading> reading = reader.read(key, options(gap_process_id));
+  if (!reading) return reading.error();
+  series = std::move(reading->series);
+  timeline_.resolution_ns = std::max(timeline_.resolution_ns, reading->resolution_ns);
+  return reading->sample_count;
 }
 
 Status TimelineReader::read_processes() {
-  Result<SpanReader> reader = SpanReader::prepare(database_, process_rollup_table(), request_.metrics);
+  Result<SeriesReader> reader =
+      SeriesReader::prepare(database_, process_rollup_table(), request_.metrics, timeline_, gaps_);
   if (!reader) return reader.error();
   for (TimelineProcess& process : timeline_.processes) {
     if (process.sample_count == 0) continue;
-    const Status status = read_series(*reader, process.id, process.id, request_.metrics, process.series,
-                                      timeline_.sample_count);
-    if (!status) return status;
-  }
-  return Ok{};
-}
-
-Status TimelineReader::read_series(SpanReader& reader, int64_t key, int64_t gap_process_id,
-                                   const std::vector<std::string>& columns,
-                                   std::vector<TimelineSeries>& series, int64_t& sample_count) {
-  const int64_t from_ns = timeline_.begin_ns;
-  const int64_t to_ns = timeline_.end_ns;
-  const Result<int> top = reader.top_level(key);
-  if (!top) return top.error();
-  int64_t count = 0;
-  Status status = reader.read(key, *top, from_ns, to_ns, INT64_MAX,
-                              [&](const Span& span) { count += span.sample_count; });
-  if (!status) return status;
-  sample_count += count;
-  const Result<int64_t> step_ns = reader.typical_step_ns(key);
-  if (!step_ns) return step_ns.error();
-  const bool is_many = timeline_.processes.size() > kManyProcesses;
-  const int64_t most_spans = request_.points * (is_many ? kSpansAPoint / 2 : kSpansAPoint);
-  int level = 0;
-  while (level < *top && count / rollup_samples(level) > most_spans) ++level;
-  ThinningGrid grid;
-  grid.begin_ns = from_ns;
-  grid.cell_ns = count <= request_.points ? 0 : cell_ns();
-  grid.break_ns = break_ns(*step_ns, grid.cell_ns);
-  grid.is_gap_between = gaps_.question(gap_process_id, grid.cell_ns);
-  Thinner thinner(columns, grid);
-  status =
-      reader.read(key, level, from_ns, to_ns, grid.break_ns, [&](const Span& span) { thinner.add(span); });
-  if (!status) return status;
-  series = thinner.take();
-  if (grid.cell_ns > 0)
-    timeline_.resolution_ns = std::max({timeline_.resolution_ns, grid.cell_ns, thinner.longest_point_ns()});
-  return find_peaks(reader, key, *top, columns, series);
-}
-
-Status TimelineReader::find_peaks(SpanReader& reader, int64_t key, int top,
-                                  const std::vector<std::string>& columns,
-                                  std::vector<TimelineSeries>& series) const {
-  std::vector<std::optional<Span>> largest(columns.size());
-  Status status = reader.read(key, top, kEarliestNs, INT64_MAX, INT64_MAX, [&](const Span& span) {
-    for (size_t i = 0; i < columns.size(); ++i) {
-      if (!span.measures[i].is_known) continue;
-      if (!largest[i] || span.measures[i].max > largest[i]->measures[i].max) largest[i] = span;
-    }
-  });
-  if (!status) return status;
-  for (TimelineSeries& one : series) {
-    const auto found = std::find(columns.begin(), columns.end(), one.name);
-    const auto index = static_cast<size_t>(found - columns.begin());
-    if (!largest[index]) continue;
-    one.peak = largest[index]->measures[index].max;
-    const Result<int64_t> peak_ns = reader.find_peak(key, *largest[index], index);
-    if (!peak_ns) return peak_ns.error();
-    one.peak_ns = *peak_ns;
+    const Result<int64_t> count = read_series(*reader, process.id, process.id, process.series);
+    if (!count) return count.error();
+    timeline_.sample_count += *count;
   }
   return Ok{};
 }
@@ -317,7 +204,7 @@ Status TimelineReader::read_others() {
   timeline_.sample_count += count;
   ThinningGrid grid;
   grid.begin_ns = timeline_.begin_ns;
-  grid.cell_ns = count <= request_.points ? 0 : cell_ns();
+  grid.cell_ns = count <= request_.points ? 0 : cell_width_ns(timeline_, request_.points);
   if (grid.cell_ns > 0) timeline_.resolution_ns = std::max(timeline_.resolution_ns, grid.cell_ns);
   // What is known last of each process is added up, so a pause of one is no break of the sum.
   grid.break_ns = INT64_MAX;
@@ -336,15 +223,16 @@ Status TimelineReader::read_others() {
 
 Status TimelineReader::read_host() {
   const RollupTable table = host_rollup_table();
-  Result<SpanReader> reader = SpanReader::prepare(database_, table, table.columns);
+  Result<SeriesReader> reader = SeriesReader::prepare(database_, table, table.columns, timeline_, gaps_);
   if (!reader) return reader.error();
-  int64_t ignored_count = 0;
-  return read_series(*reader, timeline_.run_id, 0, table.columns, timeline_.host_series, ignored_count);
+  const Result<int64_t> count = read_series(*reader, timeline_.run_id, 0, timeline_.host_series);
+  if (!count) return count.error();
+  return Ok{};
 }
 
 Status TimelineReader::read_cgroups() {
   const RollupTable table = cgroup_rollup_table();
-  Result<SpanReader> reader = SpanReader::prepare(database_, table, table.columns);
+  Result<SeriesReader> reader = SeriesReader::prepare(database_, table, table.columns, timeline_, gaps_);
   if (!reader) return reader.error();
   std::vector<int64_t> ids;
   size_t count = 0;
@@ -355,8 +243,8 @@ Status TimelineReader::read_cgroups() {
                                    timeline_.cgroups.push_back({row.text_or(1), {}});
                                  });
   for (size_t i = 0; status && i < ids.size(); ++i) {
-    int64_t ignored_count = 0;
-    status = read_series(*reader, ids[i], 0, table.columns, timeline_.cgroups[i].series, ignored_count);
+    const Result<int64_t> samples = read_series(*reader, ids[i], 0, timeline_.cgroups[i].series);
+    if (!samples) return samples.error();
   }
   if (count > kMostCgroups)
     timeline_.notes.push_back(fmt::format("{} further cgroups are not shown", count - kMostCgroups));

@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "base/text.h"
+#include "render/curves.h"
+#include "render/device_content.h"
 
 namespace memlog {
 namespace {
@@ -19,46 +21,6 @@ constexpr std::array<std::string_view, 9> kStorySeries = {"rss_bytes",   "anon_b
                                                           "shmem_bytes", "swap_bytes",    "hugetlb_bytes",
                                                           "oom_score",   "current_bytes", "limit_bytes"};
 
-Nullable peak_of(const std::vector<TimelinePoint>& points, int64_t* time_ns = nullptr) {
-  Nullable peak;
-  for (const TimelinePoint& point : points) {
-    if (peak.has_value() && point.max <= peak.value()) continue;
-    peak = point.max;
-    if (time_ns != nullptr) *time_ns = point.begin_ns + (point.end_ns - point.begin_ns) / 2;
-  }
-  return peak;
-}
-
-Curve curve_of(CurveKind kind, std::string label, Colour colour, const TimelineSeries& series) {
-  Curve curve{.kind = kind,
-              .label = std::move(label),
-              .value = {},
-              .colour = colour,
-              .points = series.points,
-              .floors = {},
-              .peak = series.peak,
-              .peak_ns = series.peak_ns};
-  if (!curve.peak.has_value()) curve.peak = peak_of(curve.points, &curve.peak_ns);
-  return curve;
-}
-
-Curve sum_curve(std::string label, Colour colour, std::vector<TimelinePoint> points) {
-  Curve curve{.kind = CurveKind::line,
-              .label = std::move(label),
-              .value = {},
-              .colour = colour,
-              .points = std::move(points),
-              .floors = {},
-              .peak = {},
-              .peak_ns = 0};
-  curve.peak = peak_of(curve.points, &curve.peak_ns);
-  return curve;
-}
-
-void say_peak(Curve& curve, Unit unit) {
-  if (curve.peak.has_value()) curve.value = format_value(curve.peak.value(), unit);
-}
-
 // The kernel's high-water mark where it is clearly above every sample.
 void add_unsampled_peak(Panel& panel, const TimelineProcess& process, Curve& curve) {
   if (!process.peak_rss_bytes.has_value()) return;
@@ -68,44 +30,6 @@ void add_unsampled_peak(Panel& panel, const TimelineProcess& process, Curve& cur
   curve.value = format_bytes(true_peak);
   const int64_t last_ns = curve.points.empty() ? process.first_seen_ns : curve.points.back().end_ns;
   panel.unsampled_peaks.push_back({process.ended_ns.value_or(last_ns), true_peak, curve.colour});
-}
-
-// Fills of anon, file and shmem on top of each other at the points of the RSS series.
-void add_stack(Panel& panel, const TimelineProcess& process, const TimelineSeries& rss, const Style& style) {
-  struct Part {
-    const char* name;
-    const char* label;
-    Colour colour;
-  };
-  std::vector<int64_t> floors(rss.points.size(), 0);
-  for (const Part& part :
-       {Part{"anon_bytes", "anonymous", style.anon}, Part{"file_bytes", "file", style.file},
-        Part{"shmem_bytes", "shared memory", style.shmem}}) {
-    const TimelineSeries* series = find_series(process.series, part.name);
-    if (series == nullptr || series->points.empty()) continue;
-    Curve curve{.kind = CurveKind::stacked,
-                .label = part.label,
-                .value = {},
-                .colour = part.colour,
-                .points = {},
-                .floors = {},
-                .peak = series->peak,
-                .peak_ns = series->peak_ns};
-    size_t at = 0;
-    for (size_t index = 0; index < rss.points.size(); ++index) {
-      TimelinePoint point = rss.points[index];
-      while (at < series->points.size() && series->points[at].end_ns < point.begin_ns) ++at;
-      if (at == series->points.size() || series->points[at].begin_ns > point.end_ns) continue;
-      point.min = point.max = point.mean = point.last = series->points[at].mean;
-      curve.points.push_back(point);
-      curve.floors.push_back(floors[index]);
-      floors[index] += point.mean;
-    }
-    if (!curve.peak.has_value()) curve.peak = peak_of(curve.points, &curve.peak_ns);
-    if (curve.peak.value_or(0) == 0) continue;
-    say_peak(curve, Unit::bytes);
-    panel.curves.push_back(std::move(curve));
-  }
 }
 
 // The named processes' curves of one series, then one curve for the sum of all others.
@@ -143,16 +67,6 @@ void add_processes(Panel& panel, const Timeline& timeline, std::string_view name
                         sum_series(rest, timeline.begin_ns, timeline.end_ns));
   say_peak(sum, panel.unit);
   panel.curves.push_back(std::move(sum));
-}
-
-double top_of(const Panel& panel) {
-  double top = 0;
-  for (const Curve& curve : panel.curves) {
-    if (curve.peak.has_value()) top = std::max(top, static_cast<double>(curve.peak.value()));
-  }
-  for (const UnsampledPeak& peak : panel.unsampled_peaks)
-    top = std::max(top, static_cast<double>(peak.value));
-  return top;
 }
 
 int64_t least_of(const TimelineSeries& series) {
@@ -209,7 +123,13 @@ Panel memory_panel(const Timeline& timeline, const ContentOptions& options) {
   const bool is_single = timeline.processes.size() == 1 && timeline.other_count == 0;
   const TimelineSeries* rss =
       is_single ? find_series(timeline.processes.front().series, "rss_bytes") : nullptr;
-  if (rss != nullptr) add_stack(panel, timeline.processes.front(), *rss, style);
+  if (rss != nullptr) {
+    const std::vector<TimelineSeries>& series = timeline.processes.front().series;
+    add_stack(panel, *rss,
+              {{find_series(series, "anon_bytes"), "anonymous", style.anon},
+               {find_series(series, "file_bytes"), "file", style.file},
+               {find_series(series, "shmem_bytes"), "shared memory", style.shmem}});
+  }
   if (!panel.curves.empty()) {
     Curve total = curve_of(CurveKind::line, process_label(timeline.processes.front()), style.text, *rss);
     say_peak(total, Unit::bytes);
@@ -275,31 +195,6 @@ Panel oom_panel(const Timeline& timeline, const ContentOptions& options) {
   return panel;
 }
 
-Panel device_panel(const Timeline& timeline, const ContentOptions& options) {
-  const Style& style = style_of(options.theme);
-  Panel panel{.title = "Device DRAM",
-              .remarks = {},
-              .unit = Unit::bytes,
-              .weight = 1.6,
-              .least_top = 0,
-              .curves = {},
-              .unsampled_peaks = {}};
-  size_t rank = 0;
-  for (const TimelineDevice& device : timeline.devices) {
-    const Colour colour = style.series[rank++ % style.series.size()];
-    if (const TimelineSeries* dram = find_series(device.series, "dram_bytes")) {
-      panel.curves.push_back(curve_of(CurveKind::line, device.name, colour, *dram));
-      say_peak(panel.curves.back(), Unit::bytes);
-    }
-    const TimelineSeries* ghost = find_series(device.series, "ghost_bytes");
-    if (ghost == nullptr || peak_of(ghost->points).value_or(0) == 0) continue;
-    panel.curves.push_back(
-        curve_of(CurveKind::reference, device.name + ", left by dead processes", colour, *ghost));
-    say_peak(panel.curves.back(), Unit::bytes);
-  }
-  return panel;
-}
-
 bool is_story(std::string_view name) {
   return std::find(kStorySeries.begin(), kStorySeries.end(), name) != kStorySeries.end();
 }
@@ -331,7 +226,9 @@ std::vector<Panel> chart_panels(const Timeline& timeline, const ContentOptions& 
   if (wants(options, "rss_bytes")) panels.push_back(memory_panel(timeline, options));
   keep(swap_panel(timeline, options));
   if (wants(options, "oom_score")) keep(oom_panel(timeline, options));
-  if (wants(options, "dram_bytes")) keep(device_panel(timeline, options));
+  if (wants(options, "dram_bytes")) {
+    for (Panel& panel : device_panels(timeline, options.theme)) keep(std::move(panel));
+  }
   for (const std::string& metric : options.metrics) {
     if (is_story(metric) && metric != "anon_bytes" && metric != "file_bytes" && metric != "shmem_bytes")
       continue;

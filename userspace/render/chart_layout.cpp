@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -61,14 +63,18 @@ std::string facts_of(const Timeline& timeline, Zone zone) {
   return facts;
 }
 
-std::string notes_of(const Timeline& timeline) {
+std::string joined(const std::vector<std::string>& notes) {
   std::string text;
-  for (const std::string& note : timeline.notes) text += (text.empty() ? "" : "; ") + printable(note);
+  for (const std::string& note : notes) text += (text.empty() ? "" : "; ") + printable(note);
   return text;
 }
 
+bool has_third_line(const Timeline& timeline) {
+  return !timeline.ending.empty() || !timeline.notes.empty() || !timeline.device_ghosts.empty();
+}
+
 double header_height(const Timeline& timeline, double font) {
-  return font * (1.5 + 1.35 + (timeline.ending.empty() && timeline.notes.empty() ? 0 : 1.35) + 0.3);
+  return font * (1.5 + 1.35 + (has_third_line(timeline) ? 1.35 : 0) + 0.3);
 }
 
 void lay_header(Canvas& canvas, const RunBlock& block, const Frame& frame, Zone zone, const Style& style) {
@@ -81,12 +87,17 @@ void lay_header(Canvas& canvas, const RunBlock& block, const Frame& frame, Zone 
   canvas.put(facts_of(*block.timeline, zone), {frame.margin, y}, Align::left,
              {Role::text, font, false, style.muted}, room);
   y += font * 1.35;
-  const Rect ending =
-      canvas.put(printable(block.timeline->ending), {frame.margin, y}, Align::left,
-                 {Role::text, font, true, is_bad_ending(*block.timeline) ? style.alarm : style.text}, room);
-  const double notes_x = ending.width > 0 ? ending.right() + font : frame.margin;
-  canvas.put(notes_of(*block.timeline), {notes_x, y}, Align::left, {Role::text, font, false, style.muted},
-             std::max(0.0, frame.margin + room - notes_x));
+  // How it ended, what is stale, what else a reader must know, as far as there is room.
+  const Timeline& timeline = *block.timeline;
+  const Colour ending = is_bad_ending(timeline) ? style.alarm : style.text;
+  double x = frame.margin;
+  for (const auto& [text, look] :
+       {std::pair<std::string, TextStyle>{printable(timeline.ending), {Role::text, font, true, ending}},
+        {joined(timeline.device_ghosts), {Role::text, font, true, style.alarm}},
+        {joined(timeline.notes), {Role::text, font, false, style.muted}}}) {
+    const Rect place = canvas.put(text, {x, y}, Align::left, look, std::max(0.0, frame.margin + room - x));
+    if (place.width > 0) x = place.right() + font;
+  }
 }
 
 double plot_height(const RunBlock& block, const Panel& panel, double font) {

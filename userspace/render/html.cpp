@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include "base/text.h"
 #include "render/html_table.h"
@@ -60,6 +61,21 @@ std::string facts_html(const Timeline& timeline, const HtmlOptions& options) {
   return html_text(facts);
 }
 
+// What is stale or odd about the devices comes first.
+std::string notes_html(const Timeline& timeline) {
+  std::vector<std::string> notes = timeline.device_ghosts;
+  if (!timeline.device_spread.empty()) notes.push_back(timeline.device_spread);
+  notes.insert(notes.end(), timeline.notes.begin(), timeline.notes.end());
+  if (notes.empty()) return "";
+  std::string html = "<ul class=\"notes\">";
+  for (size_t at = 0; at < std::min(notes.size(), kMostNotes); ++at) {
+    const bool is_ghost = at < timeline.device_ghosts.size();
+    html +=
+        fmt::format("<li{}>{}</li>", is_ghost ? " class=\"bad\"" : "", html_text(notes[at].substr(0, 500)));
+  }
+  return html + "</ul>\n";
+}
+
 std::string run_html(const Timeline& timeline, size_t index, size_t table_bytes, const HtmlOptions& options) {
   std::string html = "<section>\n<h1>" + html_text(page_title(timeline)) + "</h1>\n";
   html += "<p class=\"facts\">" + facts_html(timeline, options) + "</p>\n";
@@ -67,13 +83,7 @@ std::string run_html(const Timeline& timeline, size_t index, size_t table_bytes,
     html += fmt::format("<p class=\"ending{}\">{}</p>\n", ended_badly(timeline) ? " bad" : "",
                         html_text(timeline.ending));
   }
-  if (!timeline.notes.empty()) {
-    html += "<ul class=\"notes\">";
-    for (size_t at = 0; at < std::min(timeline.notes.size(), kMostNotes); ++at) {
-      html += "<li>" + html_text(timeline.notes[at].substr(0, 500)) + "</li>";
-    }
-    html += "</ul>\n";
-  }
+  html += notes_html(timeline);
   html += fmt::format(
       "<div class=\"chart\" id=\"chart-{}\"></div>\n<p class=\"resolution\" id=\"resolution-{}\"></p>\n",
       index, index);
@@ -196,11 +206,6 @@ std::string html_text(std::string_view text) {
     }
   }
   return html;
-}
-
-std::string web_licences() {
-  const WebAssets assets = web_assets();
-  return "plotly.js (in HTML reports)\n\n" + std::string(assets.plotly_licence);
 }
 
 }  // namespace memlog

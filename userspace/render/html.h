@@ -26,7 +26,4 @@ std::string render_html(std::span<const Timeline> timelines, const HtmlOptions& 
 // `text` for an HTML element or a quoted attribute; broken UTF-8 becomes U+FFFD.
 std::string html_text(std::string_view text);
 
-// Notices of what is embedded in memlog's pages.
-std::string web_licences();
-
 }  // namespace memlog

@@ -46,7 +46,21 @@ bool ended_badly(const TimelineProcess& process) {
          process.exit_signal.value_or(0) != 0;
 }
 
-std::string row_html(const TimelineProcess& process, size_t rank, Zone zone) {
+// Most runs have no devices: then the column is not there.
+bool has_devices(const Timeline& timeline) {
+  return std::any_of(timeline.processes.begin(), timeline.processes.end(),
+                     [](const TimelineProcess& process) { return process.peak_device_bytes.has_value(); });
+}
+
+std::string device_cell(const TimelineProcess& process) {
+  if (!process.peak_device_bytes.has_value()) return "<td class=\"number\" data-value=\"\"></td>";
+  const int64_t bytes = process.peak_device_bytes.value();
+  return fmt::format(
+      "<td class=\"number\" data-value=\"{}\" title=\"{} bytes, the most at one sample\">{}</td>", bytes,
+      bytes, format_bytes(bytes));
+}
+
+std::string row_html(const TimelineProcess& process, size_t rank, bool with_devices, Zone zone) {
   const int64_t end_ns = process.ended_ns.value_or(0);
   std::string row =
       fmt::format("<tr data-rank=\"{}\"><td>{}</td>", rank, html_text(shortened(process.name, kMostCommand)));
@@ -59,6 +73,7 @@ std::string row_html(const TimelineProcess& process, size_t rank, Zone zone) {
                                                                      : "largest sample",
                            format_bytes(process.peak_rss_bytes.value()))
              : std::string("<td class=\"number\" data-value=\"\">unknown</td>");
+  if (with_devices) row += device_cell(process);
   row += fmt::format("<td class=\"number\" data-value=\"{}\">{}</td>", process.first_seen_ns / 1000000,
                      format_time(process.first_seen_ns, zone, true));
   row += end_ns != 0 ? fmt::format("<td class=\"number\" data-value=\"{}\">{}</td>",
@@ -100,17 +115,18 @@ std::vector<Happening> happenings(const Timeline& timeline) {
 std::string processes_html(const Timeline& timeline, size_t index, size_t most_bytes, Zone zone) {
   const int64_t count = static_cast<int64_t>(timeline.processes.size()) + timeline.other_count;
   if (count == 0) return "";
+  const bool with_devices = has_devices(timeline);
   std::string html = fmt::format(
       "<details open><summary>{} process{}</summary>\n<div class=\"scroll\"><table class=\"processes\" "
       "id=\"processes-{}\">\n"
-      "<thead><tr><th>Name</th><th class=\"number\">PID</th><th class=\"number\">Peak RSS</th><th "
+      "<thead><tr><th>Name</th><th class=\"number\">PID</th><th class=\"number\">Peak RSS</th>{}<th "
       "class=\"number\">First seen</th>"
       "<th class=\"number\">Lasted</th><th>Ended</th><th "
       "class=\"number\">Samples</th><th>Command</th></tr></thead>\n<tbody>\n",
-      count, count == 1 ? "" : "es", index);
+      count, count == 1 ? "" : "es", index, with_devices ? "<th class=\"number\">Peak device DRAM</th>" : "");
   size_t rows = 0;
   while (rows < timeline.processes.size() && html.size() < most_bytes) {
-    html += row_html(timeline.processes[rows], rows, zone);
+    html += row_html(timeline.processes[rows], rows, with_devices, zone);
     ++rows;
   }
   html += "</tbody></table></div>\n";

@@ -38,8 +38,7 @@ class Shares {
     }
     total_ += 8;  // rest and totals
     total_ += 2 * static_cast<double>(timeline.host_series.size() + timeline.cgroups.size());
-    for (const TimelineDevice& device : timeline.devices)
-      total_ += 4 * static_cast<double>(device.series.size());
+    total_ += static_cast<double>(timeline.devices.size() + 4 * timeline.device_totals.size());
   }
 
   // The page shows parts of RSS for a single process only, and swap and huge pages as totals.
@@ -228,10 +227,17 @@ void write_surroundings(Writer& writer, const Timeline& timeline, const Shares& 
     writer.raw("{");
     writer.text("name", device.name);
     writer.open("series", '[');
-    for (const TimelineSeries& series : device.series) writer.series(series, shares.most(4));
+    for (const TimelineSeries& series : device.series) {
+      if (series.name == "dram_bytes") writer.series(series, shares.most(1));
+    }
     writer.raw("]}");
   }
   writer.close(']');
+  writer.open("device_totals", '[');
+  for (const TimelineSeries& series : timeline.device_totals) writer.series(series, shares.most(4));
+  writer.close(']');
+  writer.field("device_count", fmt::format("{}", timeline.device_count));
+  writer.text("device_spread", timeline.device_spread);
 }
 
 int rank_of(EventKind kind) {

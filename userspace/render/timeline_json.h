@@ -4,7 +4,8 @@
 //   {"title", "host", "target", "source", "ending", "begin_ms", "end_ms", "interval_ms", "resolution_ms",
 //    "sample_count", "processes": [{"id", "pid", "name", "ended_ms", "end", "status", "signal", "peak", "peak_source",
 //    "series": [S...]}], "rest": [S...], "rest_count", "other_count", "totals": [S...], "host_series": [S...],
-//    "cgroups": [{"path", "series"}], "devices": [{"name", "series"}], "events": [{"ms", "kind", "process", "text"}],
+//    "cgroups": [{"path", "series"}], "devices": [{"name", "series"}], "device_totals": [S...], "device_count",
+//    "device_spread", "events": [{"ms", "kind", "process", "text"}],
 //    "gaps": [{"begin_ms", "end_ms", "kind", "text"}]}
 //
 // `rest` sums all processes but the first eight, `totals` sums swap and huge pages over all. A series S is

@@ -2,7 +2,7 @@
 // Database: one SQLite connection to a memlog file, its statements and transactions. database.cpp and
 // database_open.cpp are the only users of sqlite3.h and the only place for PRAGMAs.
 //
-// Every connection: busy_timeout (nobody sees "locked" for a commit's length), cell_size_check,
+// Every connection: waits for locks (nobody sees "locked" for a commit's length), cell_size_check,
 // trusted_schema off, defensive, no extensions, no memory mapping (a truncated file is an error, not a
 // SIGBUS). Writing connections: WAL, verified, since readers must not stop the recorder; synchronous=FULL,
 // since a sample that was reported stored must survive power loss; foreign_keys; a WAL that shrinks after

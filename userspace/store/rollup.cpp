@@ -177,4 +177,32 @@ Status RollupWriter::rebuild(int64_t key) {
   return Ok{};
 }
 
+Status RollupWriters::prepare(Database& database) {
+  for (const auto& [writer, table] : {std::pair{&process, process_rollup_table()},
+                                      {&host, host_rollup_table()},
+                                      {&cgroup, cgroup_rollup_table()},
+                                      {&device, device_rollup_table()},
+                                      {&device_total, device_total_rollup_table()}}) {
+    Result<RollupWriter> prepared = RollupWriter::prepare(database, table);
+    if (!prepared) return prepared.error();
+    *writer = *std::move(prepared);
+  }
+  return Ok{};
+}
+
+void RollupWriters::commit() {
+  for (RollupWriter* writer : all()) writer->commit();
+}
+
+void RollupWriters::roll_back() {
+  for (RollupWriter* writer : all()) writer->roll_back();
+}
+
+Status RollupWriters::rebuild_disordered() {
+  for (RollupWriter* writer : all()) {
+    if (const Status status = writer->rebuild_disordered(); !status) return status;
+  }
+  return Ok{};
+}
+
 }  // namespace memlog

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "model/columns.h"
+#include "store/sample_rows.h"
 
 namespace memlog {
 namespace {
@@ -16,28 +17,39 @@ constexpr size_t kCommBytes = 15;
 
 }  // namespace
 
-Result<RunImport> RunImport::begin(Database& database, const RunStart& run,
+Result<RunImport> RunImport::begin(Database& database, int64_t run_id, const RunStart& run,
                                    const std::vector<size_t>& measured) {
   RunImport import;
   import.database_ = &database;
   import.measured_ = measured;
   import.started_ns_ = run.started_ns;
-  Result<Statement> insert_run = database.prepare(
-      "INSERT INTO run (label, host, boot_id, kernel, command, target, interval_ns, started_ns, ended_ns, "
-      "state, end_reason, event_source, uid, page_size_bytes, cpu_count, memlog_version, recorder_pid, "
-      "recorder_start_ticks, recorder_pid_ns) VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, 'ended', 'imported', "
-      "'import', ?, ?, ?, ?, 0, 0, 0)");
-  if (!insert_run) return insert_run.error();
-  const std::optional<std::string> label =
-      run.label ? std::optional<std::string>(valid_utf8(*run.label)) : std::nullopt;
-  const Status status = insert_run->run(
-      label, valid_utf8(run.host), run.boot_id, run.kernel, valid_utf8(run.command), valid_utf8(run.target),
-      run.started_ns, run.started_ns, run.uid, run.page_size_bytes, run.cpu_count, MEMLOG_VERSION);
-  if (!status) return status.error();
-  import.run_id_ = database.last_insert_id();
+  import.row_.id = run_id;
+  auto& values = import.row_.values;
+  values["label"] = Nullable();
+  if (run.label) values["label"] = valid_utf8(*run.label);
+  values["host"] = valid_utf8(run.host);
+  values["boot_id"] = run.boot_id;
+  values["kernel"] = run.kernel;
+  values["command"] = valid_utf8(run.command);
+  values["target"] = valid_utf8(run.target);
+  values["interval_ns"] = Nullable(0);
+  values["started_ns"] = values["ended_ns"] = Nullable(run.started_ns);
+  values["state"] = std::string(word(RunState::ended));
+  values["end_reason"] = std::string("imported");
+  values["event_source"] = std::string("import");
+  values["uid"] = Nullable(run.uid);
+  values["page_size_bytes"] = Nullable(run.page_size_bytes);
+  values["cpu_count"] = Nullable(run.cpu_count);
+  values["memlog_version"] = std::string(MEMLOG_VERSION);
+  values["recorder_pid"] = values["recorder_start_ticks"] = values["recorder_pid_ns"] = Nullable(0);
+  if (const Status status = import.prepare(); !status) return status.error();
+  return import;
+}
+
+Status RunImport::prepare() {
   std::string names = "process_id, time_ns";
   std::string marks = "?, ?";
-  for (const size_t index : measured) {
+  for (const size_t index : measured_) {
     names += std::string(", ") + kProcessColumns[index].name;
     marks += ", ?";
   }
@@ -46,25 +58,23 @@ Result<RunImport> RunImport::begin(Database& database, const RunStart& run,
   for (size_t i = 1; i < kRowsAStatement; ++i) rows += ", (" + marks + ")";
   for (const auto& [statement, sql] :
        {std::pair<Statement*, std::string>{
-            &import.insert_process_,
+            &insert_process_,
             "INSERT INTO process (run_id, pid, comm, name, first_seen_ns, first_seen_by, end_reason) "
             "VALUES (?, ?, ?, ?, ?, 'import', 'unseen')"},
-        {&import.insert_sample_, fmt::format("{}({})", insert, marks)},
-        {&import.insert_samples_, insert + rows}}) {
-    Result<Statement> prepared = database.prepare(sql);
+        {&insert_sample_, fmt::format("{}({})", insert, marks)},
+        {&insert_samples_, insert + rows},
+        {&insert_total_, insert_sample_sql("device_total", "run_id", kDeviceTotalColumns)}}) {
+    Result<Statement> prepared = database_->prepare(sql);
     if (!prepared) return prepared.error();
     *statement = *std::move(prepared);
   }
-  Result<RollupWriter> rollups = RollupWriter::prepare(database, process_rollup_table());
-  if (!rollups) return rollups.error();
-  import.rollups_ = *std::move(rollups);
-  return import;
+  return rollups_.prepare(*database_);
 }
 
 Result<int64_t> RunImport::add_process(int64_t pid, const std::string& name, int64_t first_seen_ns) {
   const std::string clean = valid_utf8(name);
   const Status status =
-      insert_process_.run(run_id_, pid, valid_utf8(clean.substr(0, kCommBytes)), clean, first_seen_ns);
+      insert_process_.run(row_.id, pid, valid_utf8(clean.substr(0, kCommBytes)), clean, first_seen_ns);
   if (!status) return status.error();
   return database_->last_insert_id();
 }
@@ -91,7 +101,12 @@ Status RunImport::add_sample(int64_t process_id, const ProcessSample& values) {
   if (pending_.size() == kRowsAStatement * (measured_.size() + 2)) {
     if (Status status = insert_pending(insert_samples_, kRowsAStatement); !status) return status;
   }
-  return rollups_.add(process_id, values, kProcessRollupColumns);
+  return rollups_.process.add(process_id, values, kProcessRollup);
+}
+
+Status RunImport::add_device_total(const DeviceTotal& total) {
+  const Status status = store_sample(insert_total_, row_.id, total, kDeviceTotalColumns);
+  return status ? rollups_.device_total.add(row_.id, total, kDeviceTotalRollup) : status;
 }
 
 // Inserts the first `row_count` pending rows.
@@ -107,6 +122,11 @@ Status RunImport::flush_samples() {
     if (Status status = insert_pending(insert_sample_, 1); !status) return status;
   }
   return Ok{};
+}
+
+Status RunImport::flush() {
+  rollups_.commit();
+  return flush_samples();
 }
 
 Status RunImport::set_facts(const char* table, int64_t id, const std::vector<StoredFact>& facts) {
@@ -126,9 +146,15 @@ Status RunImport::set_process_facts(int64_t process_id, const std::vector<Stored
   return set_facts("process", process_id, facts);
 }
 
-Status RunImport::set_run_facts(const std::vector<StoredFact>& facts) {
+void RunImport::set_run_facts(const std::vector<StoredFact>& facts) {
   has_run_facts_ = true;
-  return set_facts("run", run_id_, facts);
+  for (const StoredFact& fact : facts) {
+    if (const std::string_view* text = std::get_if<std::string_view>(&fact.value)) {
+      row_.values[fact.column] = std::string(*text);
+    } else {
+      row_.values[fact.column] = std::get<Nullable>(fact.value);
+    }
+  }
 }
 
 Status RunImport::set_parent(int64_t process_id, int64_t parent_process_id) {
@@ -143,13 +169,14 @@ int64_t RunImport::interval_ns() const {
   return *middle;
 }
 
-Status RunImport::finish() {
-  if (Status status = flush_samples(); !status) return status;
-  if (const Status status = rollups_.rebuild_disordered(); !status) return status;
+Result<RunRow> RunImport::finish() {
+  if (const Status status = flush_samples(); !status) return status.error();
+  if (const Status status = rollups_.rebuild_disordered(); !status) return status.error();
   for (const auto& [id, seen] : seen_) {
-    if (const Status status = finish_process(id, seen); !status) return status;
+    if (const Status status = finish_process(id, seen); !status) return status.error();
   }
-  return finish_run();
+  if (const Status status = finish_run(); !status) return status.error();
+  return row_;
 }
 
 Status RunImport::finish_process(int64_t id, const Seen& seen) {
@@ -180,15 +207,14 @@ Status RunImport::finish_run() {
     last_ns = max_known(last_ns, seen.last_ns);
   }
   const Result<Nullable> peak_bytes =
-      database_->integer("SELECT max(peak_rss_bytes) FROM process WHERE run_id = ?", {Nullable(run_id_)});
+      database_->integer("SELECT max(peak_rss_bytes) FROM process WHERE run_id = ?", {Nullable(row_.id)});
   if (!peak_bytes) return peak_bytes.error();
-  std::vector<StoredFact> facts = {{"peak_rss_bytes", *peak_bytes}};
-  if (!has_run_facts_) {
-    facts.push_back({"started_ns", Nullable(first_ns.value_or(started_ns_))});
-    facts.push_back({"ended_ns", Nullable(last_ns.value_or(started_ns_))});
-    facts.push_back({"interval_ns", Nullable(interval_ns())});
-  }
-  return set_facts("run", run_id_, facts);
+  row_.values["peak_rss_bytes"] = *peak_bytes;
+  if (has_run_facts_) return Ok{};
+  row_.values["started_ns"] = Nullable(first_ns.value_or(started_ns_));
+  row_.values["ended_ns"] = Nullable(last_ns.value_or(started_ns_));
+  row_.values["interval_ns"] = Nullable(interval_ns());
+  return Ok{};
 }
 
 }  // namespace memlog

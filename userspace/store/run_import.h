@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunImport: a run that comes from a file, stored with its processes, samples and roll-ups inside the
-// caller's transaction: all or nothing is the caller's commit.
+// RunImport: a run that comes from a file, with its processes, samples and roll-ups. Its own row is the caller's to
+// insert, last: see store/import_session.h.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "model/records.h"
 #include "store/database.h"
+#include "store/import_session.h"
 #include "store/rollup.h"
 
 namespace memlog {
@@ -25,24 +26,31 @@ struct StoredFact {
 
 class RunImport {
  public:
-  // Stores the run's row, with `event_source` 'import' and the state 'ended'. `measured`: indexes into
+  // A run of this id, with `event_source` 'import' and the state 'ended'. `measured`: indexes into
   // kProcessColumns of what samples may have.
-  static Result<RunImport> begin(Database& database, const RunStart& run,
+  static Result<RunImport> begin(Database& database, int64_t run_id, const RunStart& run,
                                  const std::vector<size_t>& measured);
 
-  int64_t run_id() const { return run_id_; }
+  int64_t run_id() const { return row_.id; }
   // The row's id. The process ends 'unseen' at its last sample.
   Result<int64_t> add_process(int64_t pid, const std::string& name, int64_t first_seen_ns);
   // `values.key` does not count. Of two samples of one instant the later one stays.
   Status add_sample(int64_t process_id, const ProcessSample& values);
+  // What all devices hold; of two at one instant the later one stays.
+  Status add_device_total(const DeviceTotal& total);
   // Facts of the file's own, instead of what the samples tell. Their columns' names become SQL: they must not
   // come from a file.
   Status set_process_facts(int64_t process_id, const std::vector<StoredFact>& facts);
-  Status set_run_facts(const std::vector<StoredFact>& facts);
+  void set_run_facts(const std::vector<StoredFact>& facts);
   Status set_parent(int64_t process_id, int64_t parent_process_id);
+  // Series of which the caller has stored samples itself.
+  RollupWriters& rollups() { return rollups_; }
+
+  // Before each commit of the caller's: stores what is held back.
+  Status flush();
   // Samples' spans, peaks and counts, the roll-ups that are still to build, and the run's interval: the
-  // median step between the first instants.
-  Status finish();
+  // median step between the first instants. The row to insert.
+  Result<RunRow> finish();
 
   int64_t sample_count() const { return sample_count_; }
   int64_t repeated_count() const { return repeated_count_; }  // directly following samples of one instant
@@ -61,6 +69,7 @@ class RunImport {
   static constexpr size_t kRowsAStatement = 16;
 
   RunImport() = default;
+  Status prepare();
   Status insert_pending(Statement& statement, size_t row_count);
   Status flush_samples();
   Status set_facts(const char* table, int64_t id, const std::vector<StoredFact>& facts);
@@ -69,13 +78,14 @@ class RunImport {
   int64_t interval_ns() const;
 
   Database* database_ = nullptr;
-  int64_t run_id_ = 0;
+  RunRow row_;
   std::vector<size_t> measured_;
   Statement insert_process_;
   Statement insert_sample_;
   Statement insert_samples_;       // kRowsAStatement of them
   std::vector<Nullable> pending_;  // cells of the rows that are not inserted yet
-  RollupWriter rollups_;
+  Statement insert_total_;
+  RollupWriters rollups_;
   std::unordered_map<int64_t, Seen> seen_;
   std::pair<int64_t, Seen*> latest_{0, nullptr};
   int64_t started_ns_ = 0;

@@ -171,9 +171,7 @@ class SqliteRunWriter final : public RunWriter {
   int64_t run_id_ = 0;
   RowIds processes_;
   RowIds cgroups_;
-  RollupWriter process_rollups_;
-  RollupWriter host_rollups_;
-  RollupWriter cgroup_rollups_;
+  RollupWriters rollups_;
   DeviceRows devices_;
   // Of the batch under way.
   std::unordered_map<int64_t, SampleTotals> totals_;
@@ -185,13 +183,7 @@ Status SqliteRunWriter::start(const RunStart& run) {
   Result<Sql> sql = prepare_all(database_);
   if (!sql) return sql.error();
   sql_ = *std::move(sql);
-  for (const auto& [writer, table] : {std::pair{&process_rollups_, process_rollup_table()},
-                                      {&host_rollups_, host_rollup_table()},
-                                      {&cgroup_rollups_, cgroup_rollup_table()}}) {
-    Result<RollupWriter> prepared = RollupWriter::prepare(database_, table);
-    if (!prepared) return prepared.error();
-    *writer = *std::move(prepared);
-  }
+  if (const Status status = rollups_.prepare(database_); !status) return status;
   Result<Statement> insert = database_.prepare(kInsertRun);
   if (!insert) return insert.error();
   Status status = insert->run(
@@ -200,7 +192,7 @@ Status SqliteRunWriter::start(const RunStart& run) {
       run.cpu_count, MEMLOG_VERSION, run.recorder_pid, run.recorder_start_ticks, run.recorder_pid_ns);
   if (!status) return status;
   run_id_ = database_.last_insert_id();
-  return devices_.prepare(database_, run_id_);
+  return devices_.prepare(database_, run_id_, rollups_);
 }
 
 Status SqliteRunWriter::write(std::span<const Record> records) {
@@ -213,17 +205,12 @@ Status SqliteRunWriter::write(std::span<const Record> records) {
     processes_.commit();
     cgroups_.commit();
     devices_.commit();
+    rollups_.commit();
   } else {
     processes_.roll_back();
     cgroups_.roll_back();
     devices_.roll_back();
-  }
-  for (RollupWriter* rollups : {&process_rollups_, &host_rollups_, &cgroup_rollups_}) {
-    if (status) {
-      rollups->commit();
-    } else {
-      rollups->roll_back();
-    }
+    rollups_.roll_back();
   }
   return status;
 }
@@ -237,6 +224,7 @@ Status SqliteRunWriter::store_all(std::span<const Record> records) {
     if (!status) return status;
   }
   if (const Status status = store_totals(); !status) return status;
+  if (const Status status = devices_.store_peaks(); !status) return status;
   return store_late_parents();
 }
 
@@ -289,7 +277,7 @@ Status SqliteRunWriter::store(const ProcessEnd& record) {
   const Nullable id = processes_.find(record.key);
   if (!id.has_value()) return Ok{};
   processes_.mark_ended(record.key);
-  process_rollups_.mark_ended(id.value());
+  rollups_.process.mark_ended(id.value());
   batch_peak_bytes_ = max_known(batch_peak_bytes_, record.peak_rss_bytes);
   return sql_.end_process.run(id, record.time_ns, word(record.reason), record.exit_status, record.exit_signal,
                               record.core_dumped, record.peak_rss_bytes,
@@ -305,12 +293,12 @@ Status SqliteRunWriter::store(const ProcessSample& record) {
   totals.peak_bytes = max_known(totals.peak_bytes, max_known(record.rss_bytes, record.hwm_bytes));
   batch_peak_bytes_ = max_known(batch_peak_bytes_, totals.peak_bytes);
   const Status status = store_sample(sql_.insert_process_sample, id.value(), record, kProcessColumns);
-  return status ? process_rollups_.add(id.value(), record, kProcessRollupColumns) : status;
+  return status ? rollups_.process.add(id.value(), record, kProcessRollup) : status;
 }
 
 Status SqliteRunWriter::store(const HostSample& record) {
   const Status status = store_sample(sql_.insert_host_sample, run_id_, record, kHostColumns);
-  return status ? host_rollups_.add(run_id_, record, kHostRollupColumns) : status;
+  return status ? rollups_.host.add(run_id_, record, kHostRollup) : status;
 }
 
 Status SqliteRunWriter::store(const CgroupStart& record) {
@@ -331,7 +319,7 @@ Status SqliteRunWriter::store(const CgroupSample& record) {
   const Nullable id = cgroups_.find(record.key);
   if (!id.has_value()) return Ok{};
   const Status status = store_sample(sql_.insert_cgroup_sample, id.value(), record, kCgroupColumns);
-  return status ? cgroup_rollups_.add(id.value(), record, kCgroupRollupColumns) : status;
+  return status ? rollups_.cgroup.add(id.value(), record, kCgroupRollup) : status;
 }
 
 Status SqliteRunWriter::store(const Event& record) {
@@ -362,9 +350,7 @@ Status SqliteRunWriter::store(const ClockReading& record) {
 Status SqliteRunWriter::end(const RunEnd& end) {
   Result<Transaction> transaction = Transaction::begin(database_);
   if (!transaction) return transaction.error();
-  for (RollupWriter* rollups : {&process_rollups_, &host_rollups_, &cgroup_rollups_}) {
-    if (const Status status = rollups->rebuild_disordered(); !status) return status;
-  }
+  if (const Status status = rollups_.rebuild_disordered(); !status) return status;
   Status status = sql_.end_run.run(run_id_, end.time_ns, valid_utf8(end.reason));
   if (status) status = transaction->commit();
   if (status) database_.checkpoint();

@@ -11,6 +11,8 @@ extern "C" const char memlog_schema_0002[];
 extern "C" const char memlog_schema_0002_end[];
 extern "C" const char memlog_schema_0003[];
 extern "C" const char memlog_schema_0003_end[];
+extern "C" const char memlog_schema_0005[];
+extern "C" const char memlog_schema_0005_end[];
 extern "C" const char memlog_schema_readme[];
 extern "C" const char memlog_schema_readme_end[];
 // NOLINTEND(readability-identifier-naming)
@@ -18,10 +20,11 @@ extern "C" const char memlog_schema_readme_end[];
 namespace memlog {
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 3> all = {{
+  static const std::array<Migration, 4> all = {{
       {1, "0001_recording.sql", {memlog_schema_0001, memlog_schema_0001_end}},
       {2, "0002_rollup.sql", {memlog_schema_0002, memlog_schema_0002_end}},
       {3, "0003_device.sql", {memlog_schema_0003, memlog_schema_0003_end}},
+      {5, "0005_device_picture.sql", {memlog_schema_0005, memlog_schema_0005_end}},
   }};
   return all;
 }

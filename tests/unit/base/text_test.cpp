@@ -84,5 +84,10 @@ TEST(ValidUtf8, ReplacesOnlyWhatIsBroken) {
 
 TEST(Split, KeepsEmptyParts) { EXPECT_EQ(split("a,,b", ','), (std::vector<std::string_view>{"a", "", "b"})); }
 
+TEST(Text, AShellTakesWhatIsQuotedAsItIs) {
+  EXPECT_EQ(quoted_for_shell("/dev/shm/a b"), "'/dev/shm/a b'");
+  EXPECT_EQ(quoted_for_shell("it's"), "'it'\\''s'");
+}
+
 }  // namespace
 }  // namespace memlog

@@ -37,13 +37,13 @@ class CsvImportTest : public ::testing::Test {
   // Imports into the database; the error's text, or empty.
   std::string import(const std::string& path, bool is_lenient = false) {
     Database database = *Database::open(path_, Database::Mode::create);
-    Result<Transaction> transaction = Transaction::begin(database);
+    Result<ImportSession> session = ImportSession::begin(database);
     CsvImportOptions options;
     options.is_lenient = is_lenient;
-    const Result<CsvImport> import = import_csv(database, path, options);
+    Result<CsvImport> import = import_csv(database, *session->reserve_run(), path, options, &*session);
     if (!import) return import.error().doing + ": " + import.error().reason;
     result_ = *import;
-    EXPECT_TRUE(transaction->commit().ok());
+    EXPECT_TRUE(session->publish({result_.run}).ok());
     return "";
   }
   std::vector<std::string> samples() const { return rows_of(path_, kSamplesSql); }
@@ -101,6 +101,25 @@ TEST_F(CsvImportTest, EveryGenerationOfTheFileIsTaken) {
                                      "7|worker|2000000000|5|6|9", "0|in.csv|3000000000|1572864|NULL|NULL"));
 }
 
+TEST_F(CsvImportTest, WhatDevicesHeldComesInWithTheirColumnsAndBackToTheByte) {
+  const std::string text =
+      "timestamp_utc,pid,process_name,rss_bytes,rss_mib,swap_bytes,swap_mib,oom_score,dram_chip_count,"
+      "dram_total_mib,dram_avg_mib,dram_min_mib,dram_max_mib\r\n"
+      "2026-06-05T12:34:56+00:00,7,worker,5,0.0,6,0.0,9,3,10.0,3.333,1.0,6.0\r\n"
+      "2026-06-05T12:34:56+00:00,8,worker,5,0.0,6,0.0,9,3,10.0,3.333,1.0,6.0\r\n"
+      "2026-06-05T12:34:57+00:00,7,worker,5,0.0,6,0.0,9,,,,,\r\n"
+      "2026-06-05T12:34:58+00:00,7,worker,5,0.0,6,0.0,9,2,0.005,0.003,0.0,0.005\r\n";
+  ASSERT_EQ(import(file(text)), "");
+  EXPECT_THAT(result_.notes, IsEmpty());
+  EXPECT_THAT(
+      rows_of(path_,
+              "SELECT time_ns / 1000000000 - 1780662896, device_count, round(dram_bytes / 1048576.0, 3), "
+              "round(dram_min_bytes / 1048576.0, 3), round(dram_max_bytes / 1048576.0, 3), "
+              "live_bytes FROM device_total ORDER BY time_ns"),
+      ElementsAre("0|3|10.0|1.0|6.0|NULL", "2|2|0.005|0.0|0.005|NULL"));
+  EXPECT_EQ(exported(1, false), text);
+}
+
 TEST_F(CsvImportTest, SeveralProcessesOfOneInstantAreSeveralProcesses) {
   const std::string text = std::string(kHeader) +
                            "2026-06-05T12:34:56+00:00,7,worker,5,0.0,0,0.0,\r\n"
@@ -151,7 +170,10 @@ TEST_F(CsvImportTest, ARowWithACellTooManyOrTooFewIsRefusedAndNothingIsStored) {
             "importing " + name + ": line 4: 9 cells, but the header has 8");
   EXPECT_EQ(import(file(std::string(kPlain) + "2026-06-05T12:34:58+00:00,7,worker,5,0.0,0,0.0\r\n")),
             "importing " + name + ": line 4: 7 cells, but the header has 8");
-  EXPECT_THAT(rows_of(path_, "SELECT id FROM run UNION ALL SELECT id FROM process"), IsEmpty());
+  EXPECT_THAT(rows_of(path_,
+                      "SELECT id FROM run UNION ALL SELECT id FROM process UNION ALL SELECT process_id FROM "
+                      "process_sample UNION ALL SELECT run_id FROM unfinished_import"),
+              IsEmpty());
 }
 
 TEST_F(CsvImportTest, ABadValueIsNamedWithItsLineAndColumn) {
@@ -247,6 +269,28 @@ TEST_F(CsvImportTest, AFileIsATimelineWithoutAnyDatabase) {
   ASSERT_THAT(timeline->processes, SizeIs(1));
   EXPECT_EQ(timeline->processes[0].series[0].peak, Nullable(12'582'912));
   EXPECT_THAT(directory_.names(), ElementsAre("in.csv"));
+}
+
+TEST_F(CsvImportTest, WhatDevicesHeldIsDrawnAsTheirSumAndAsTheirAverageBetweenLeastAndMost) {
+  const Result<Timeline> timeline = timeline_from_csv(
+      file(
+          "timestamp_utc,pid,process_name,rss_bytes,dram_chip_count,dram_total_mib,dram_avg_mib,dram_min_mib,"
+          "dram_max_mib\r\n"
+          "2026-06-05T12:34:56+00:00,7,worker,5,4,10.0,2.5,1.0,6.0\r\n"
+          "2026-06-05T12:34:57+00:00,7,worker,5,,,,,\r\n"
+          "2026-06-05T12:34:58+00:00,7,worker,5,4,12.0,3.0,3.0,3.0\r\n"),
+      {});
+  ASSERT_TRUE(timeline.ok()) << timeline.error().reason;
+  EXPECT_EQ(timeline->device_count, 4);
+  ASSERT_THAT(timeline->device_totals, SizeIs(2));
+  EXPECT_EQ(timeline->device_totals[0].name, "dram_bytes");
+  EXPECT_EQ(timeline->device_totals[0].peak, Nullable(12 << 20));
+  const TimelineSeries& chips = timeline->device_totals[1];
+  EXPECT_EQ(chips.name, "dram_chip_bytes");
+  ASSERT_THAT(chips.points, SizeIs(2));
+  EXPECT_EQ(chips.points[0].min, 1 << 20);
+  EXPECT_EQ(chips.points[0].mean, 5 << 19);
+  EXPECT_EQ(chips.points[0].max, 6 << 20);
 }
 
 TEST_F(CsvImportTest, WhatIsNoSuchFileIsRefused) {

@@ -79,7 +79,7 @@ TEST_F(DeviceWatchOf, AStaleRegionIsToldOnceWithTheCommandThatClearsIt) {
   ASSERT_EQ(said_.size(), 1U);
   EXPECT_THAT(said_[0],
               HasSubstr("ghost 4.00 GiB of a dead process 1073741822 (worker) in tt_device_7_memory"));
-  EXPECT_THAT(said_[0], HasSubstr("rm " + shm_.path(region_name(7))));
+  EXPECT_THAT(said_[0], HasSubstr("rm '" + shm_.path(region_name(7)) + "'"));
   ASSERT_EQ(all<Event>().size(), 1U);
   EXPECT_EQ(all<Event>()[0].kind, EventKind::note);
   EXPECT_THAT(all<Event>()[0].detail, HasSubstr("ghost 4.00 GiB"));

@@ -32,14 +32,29 @@ TEST(SampleWriter, MebibytesAreThoseOfPythonsRoundAndRepr) {
 }
 
 TEST(SampleWriter, ALineIsMemoryLoggersToTheByte) {
-  std::string lines = narrow_header();
-  NarrowWriter writer(false);
-  writer.append(lines, 1'780'662'896'789'012'345, 7, "VLLM::EngineCore", 12'582'912, 0, 667);
-  writer.append(lines, 1'780'662'897'000'000'000, 8, "a,\"b\"", 1, Nullable(), Nullable());
+  std::string lines = narrow_header(false);
+  NarrowWriter writer(false, false);
+  writer.append(lines, {1'780'662'896'789'012'345, 7, "VLLM::EngineCore", 12'582'912, 0, 667, {}});
+  writer.append(lines, {1'780'662'897'000'000'000, 8, "a,\"b\"", 1, {}, {}, {}});
   EXPECT_EQ(lines,
             "timestamp_utc,pid,process_name,rss_bytes,rss_mib,swap_bytes,swap_mib,oom_score\r\n"
             "2026-06-05T12:34:56.789012+00:00,7,VLLM::EngineCore,12582912,12.0,0,0.0,667\r\n"
             "2026-06-05T12:34:57+00:00,8,\"a,\"\"b\"\"\",1,0.0,,,\r\n");
+}
+
+TEST(SampleWriter, DeviceColumnsAreBlankWhereNoDeviceWasReadable) {
+  std::string lines = narrow_header(true);
+  NarrowWriter writer(false, true);
+  const DeviceTotal three{1, 3, 10 * 1048576, 1048576, 6 * 1048576, {}, {}};
+  writer.append(lines, {1'780'662'896'000'000'000, 7, "w", 1, 0, 1, three});
+  writer.append(lines, {1'780'662'897'000'000'000, 7, "w", 1, 0, 1, {}});
+  writer.append(lines, {1'780'662'898'000'000'000, 7, "w", 1, 0, 1, {1, 2, 0, 0, 0, {}, {}}});
+  EXPECT_EQ(lines,
+            "timestamp_utc,pid,process_name,rss_bytes,rss_mib,swap_bytes,swap_mib,oom_score,dram_chip_count,"
+            "dram_total_mib,dram_avg_mib,dram_min_mib,dram_max_mib\r\n"
+            "2026-06-05T12:34:56+00:00,7,w,1,0.0,0,0.0,1,3,10.0,3.333,1.0,6.0\r\n"
+            "2026-06-05T12:34:57+00:00,7,w,1,0.0,0,0.0,1,,,,,\r\n"
+            "2026-06-05T12:34:58+00:00,7,w,1,0.0,0,0.0,1,2,0.0,0.0,0.0,0.0\r\n");
 }
 
 TEST(SampleWriter, FormulasStayAsTheyAreUnlessSafetyIsAskedFor) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/columns.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
+
+#include "model/rollup.h"
 
 namespace memlog {
 namespace {
@@ -61,6 +61,24 @@ TEST(Columns, EachNamesAFieldOfItsOwn) {
   for (size_t i = 0; i < kProcessColumns.size(); ++i) {
     EXPECT_EQ((sample.*kProcessColumns[i].field).value(), static_cast<int64_t>(i)) << kProcessColumns[i].name;
   }
+}
+
+// In a roll-up's table each column is there as least, range, mean and last.
+template <typename Sample, size_t kCount>
+std::vector<std::string> parts_of(const Rollup<Sample, kCount>& rollup) {
+  std::vector<std::string> names = {"level", "begin_ns", "span_ns", "longest_step_ns"};
+  for (const auto& column : rollup.columns)
+    for (const char* part : {"_min", "_range", "_mean", "_last"})
+      names.push_back(column.name + std::string(part));
+  return names;
+}
+
+TEST(Rollups, AreTheTablesOfTheSchema) {
+  EXPECT_EQ(parts_of(kProcessRollup), schema_columns("process_rollup", "0002_rollup.sql"));
+  EXPECT_EQ(parts_of(kHostRollup), schema_columns("host_rollup", "0002_rollup.sql"));
+  EXPECT_EQ(parts_of(kCgroupRollup), schema_columns("cgroup_rollup", "0002_rollup.sql"));
+  EXPECT_EQ(parts_of(kDeviceRollup), schema_columns("device_rollup", "0005_device_picture.sql"));
+  EXPECT_EQ(parts_of(kDeviceTotalRollup), schema_columns("device_total_rollup", "0005_device_picture.sql"));
 }
 
 TEST(Nullable, UnknownIsNeverZero) {

@@ -125,6 +125,18 @@ TEST(Html, TheFactsCanBeReadWithoutAnyScript) {
   EXPECT_THAT(body, HasSubstr("OOM kill: worker (900)"));
 }
 
+TEST(Html, DevicesAreTogetherAndOneByOneAndTheProcessesShareIsAColumn) {
+  const std::string page = render(testing::device_scene(8, 4));
+  const nlohmann::json run = data_of(page)["runs"][0];
+  EXPECT_EQ(run["device_count"], 8);
+  EXPECT_EQ(run["devices"].size(), 8U);
+  EXPECT_EQ(run["devices"][1]["series"][0]["peak"], int64_t{4} << 30U);
+  EXPECT_EQ(run["device_totals"].size(), 4U);
+  EXPECT_THAT(page, HasSubstr("<th class=\"number\">Peak device DRAM</th>"));
+  EXPECT_THAT(page, HasSubstr("<li class=\"bad\">ghost 4.00 GiB of a dead process 4711 (worker)"));
+  EXPECT_THAT(render(testing::single_process_scene()), Not(HasSubstr("Peak device DRAM")));
+}
+
 TEST(Html, NothingRecordedIsStillAPage) {
   const Timeline nothing;
   EXPECT_EQ(data_of(render(nothing))["runs"].size(), 1U);

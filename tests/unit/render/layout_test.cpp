@@ -133,6 +133,30 @@ TEST(ChartLayout, OneSampleIsADotAndAPeakWithItsTime) {
   EXPECT_THAT(texts(picture), Contains("50.0 MiB at 12:00:00.00"));
 }
 
+TEST(ChartLayout, OneDeviceHasOnePanelAndSeveralHaveTheirSpreadBesideTheirSum) {
+  EXPECT_THAT(texts(lay(testing::device_scene(1, 0))), Contains("Device DRAM"));
+  EXPECT_THAT(texts(lay(testing::device_scene(1, 0))), Not(Contains("Device DRAM, each device")));
+  const std::vector<std::string> several = texts(lay(testing::device_scene(32, 0)));
+  EXPECT_THAT(several, Contains("Device DRAM, all 32 devices"));
+  EXPECT_THAT(several, Contains("Device DRAM, each device"));
+  EXPECT_THAT(several, Not(Contains("ghost of dead processes")));
+}
+
+TEST(ChartLayout, AGhostIsDrawnApartAndSaidAtTheTop) {
+  const std::vector<std::string> words = texts(lay(testing::device_scene(8, 4)));
+  EXPECT_THAT(words, Contains("ghost of dead processes"));
+  EXPECT_THAT(words, Contains(HasSubstr("ghost 4.00 GiB of a dead process 4711 (worker)")));
+  EXPECT_THAT(words, Contains(HasSubstr("not in lockstep: 612 MiB in device 0 to 4.00 GiB in device 1")));
+}
+
+TEST(ChartLayout, DevicesOnlyWhenTheyAreAskedFor) {
+  ChartOptions options;
+  options.metrics = {"dram_bytes"};
+  EXPECT_THAT(texts(lay(testing::device_scene(2, 0), options)), Not(Contains(HasSubstr("Resident"))));
+  options.metrics = {"rss_bytes"};
+  EXPECT_THAT(texts(lay(testing::device_scene(2, 0), options)), Not(Contains(HasSubstr("Device"))));
+}
+
 TEST(ChartLayout, NoSamplesAreSaid) {
   EXPECT_THAT(texts(lay(testing::timeline({}, 30))), Contains("no samples"));
 }

@@ -102,6 +102,38 @@ TEST_F(DeviceRowsOf, TheMemoryViewShowsDevicesBesideTheProcess) {
                           "NULL|NULL|NULL|NULL|NULL|NULL"));
 }
 
+TEST_F(DeviceRowsOf, AProcessKeepsTheMostThatItEverHeldOnAllDevices) {
+  const auto held = [](DeviceKey key, int64_t tick, int64_t bytes) {
+    return DeviceProcessSample{key, 1, testing::kStart + tick * kNsPerSecond, bytes, {}, {}, {}, {}};
+  };
+  // One tick's records may come in two batches.
+  write({testing::literal_process(1), testing::literal_process(2), device(1, "a"), device(2, "b"),
+         held(1, 0, 5), held(2, 0, 5), held(1, 1, 8)});
+  write({held(2, 1, 9), held(1, 2, 10), held(2, 2, 1)});
+  EXPECT_THAT(rows("SELECT peak_device_bytes FROM process ORDER BY id"), ElementsAre("17", "NULL"));
+}
+
+TEST_F(DeviceRowsOf, EachDeviceAndAllTogetherAreRolledUp) {
+  std::vector<Record> records = {device(1, "a"), device(2, "b")};
+  for (int64_t tick = 0; tick < 16; ++tick) {
+    records.emplace_back(sample(1, tick, tick));
+    records.emplace_back(sample(2, tick, tick == 3 ? 900 : 100));
+    DeviceTotal total;
+    total.time_ns = testing::kStart + tick * kNsPerSecond;
+    total.device_count = 2;
+    total.dram_bytes = tick + (tick == 3 ? 900 : 100);
+    records.emplace_back(total);
+  }
+  write(records);
+  EXPECT_THAT(
+      rows("SELECT level, dram_bytes_min, dram_bytes_range, ghost_bytes_min FROM device_rollup ORDER BY "
+           "device_id"),
+      ElementsAre("1|0|15|NULL", "1|100|800|NULL"));
+  EXPECT_THAT(
+      rows("SELECT level, device_count_min, dram_bytes_min, dram_bytes_range FROM device_total_rollup"),
+      ElementsAre("1|2|100|803"));
+}
+
 TEST_F(DeviceRowsOf, ARemovedRunTakesThemAlong) {
   DeviceTotal total;
   total.time_ns = testing::kStart;
@@ -120,15 +152,7 @@ TEST_F(DeviceRowsOf, ARemovedRunTakesThemAlong) {
 
 TEST_F(DeviceRowsOf, AnOlderDatabaseGainsThem) {
   const std::string old_path = directory_ / "old";
-  {
-    Result<Database> database = Database::open(old_path, Database::Mode::create);
-    ASSERT_TRUE(
-        database
-            ->execute(
-                "DROP TABLE device_sample; DROP TABLE device_chip_sample; DROP TABLE device_process_sample; "
-                "DROP TABLE device_user; DROP TABLE device_total; DROP TABLE device; PRAGMA user_version = 2")
-            .ok());
-  }
+  testing::make_database_of_version(old_path, 2);
   Result<Database> database = Database::open(old_path, Database::Mode::write);
   ASSERT_TRUE(database.ok()) << database.error().reason;
   EXPECT_THAT(testing::rows_of(*database, "SELECT count(*) FROM device_sample"), ElementsAre("0"));
