@@ -266,8 +266,8 @@ function addProcesses(panel, run, options, style, name) {
     const series = find(process.series, name);
     if (!series || !series.t.length) return;
     panel.add(series, run, options, {
-      name: processName(process), color: style.series[rank % style.series.length], group: `p${process.id}:${process.pid}`,
-      visible: rank < SHOWN_PROCESSES ? true : "legendonly", rank: rank < SHOWN_PROCESSES ? 998 : 1001, showlegend: name === "rss_bytes",
+      name: processName(process), color: style.series[(process.hue ?? rank) % style.series.length], group: `p${process.id}:${process.pid}`,
+      visible: process.drawn || rank < SHOWN_PROCESSES ? true : "legendonly", rank: rank < SHOWN_PROCESSES ? 998 : 1001, showlegend: name === "rss_bytes",
       meta: { process: rank, series: name },
     });
   });
@@ -289,7 +289,7 @@ function addKernelPeaks(panel, run, options, style) {
     trace.x.push(x(process.ended_ms ?? run.end_ms));
     trace.y.push(process.peak);
     trace.text.push(`${plain(shorten(processName(process), 28))}: peak ${formatBytes(process.peak)}, seen by the kernel only`);
-    trace.marker.color.push(style.series[rank % style.series.length]);
+    trace.marker.color.push(style.series[(process.hue ?? rank) % style.series.length]);
     panel.leastTop = Math.max(panel.leastTop, process.peak);
   });
   if (trace.x.length) panel.traces.push(trace);
@@ -460,7 +460,8 @@ function panelTitle(panel, domainTop, style) {
     text: `<b>${plain(panel.title)}</b>${remarks}`, font: { size: 13, color: style.text } };
 }
 
-// run: one of the report's runs. options: {log, align, elapsedUnitMs, zoneOffsetMs, timeTitle, range}.
+// run: one of the report's runs; a process may have a `hue`, its place among the colours where that is not its rank,
+// and be `drawn` whatever its rank. options: {log, align, elapsedUnitMs, zoneOffsetMs, timeTitle, range}.
 // Returns {traces, layout, panels}; panels are in the order of the y axes.
 function chart(run, options, style) {
   const panels = [memoryPanel, totalsPanel, scorePanel, devicePanel].map((make) => make(run, options, style))
