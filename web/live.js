@@ -71,6 +71,7 @@ function showHead() {
     verdict || (kill ? `${kill.text} at ${clock(kill.ms)}` : run.oom_kill_count ? `${run.oom_kill_count} OOM ${run.oom_kill_count === 1 ? "kill" : "kills"}` : null)];
   say(ending, words.filter(Boolean).join(" \u00b7 "));
   ending.hidden = !ending.textContent;
+  byId("pause").hidden = byId("follow").hidden = run.state !== "running";
   ending.classList.toggle("bad", Boolean(run.oom_kill_count || run.state === "interrupted"));
 }
 
@@ -312,7 +313,7 @@ async function switchRun(id) {
 }
 
 function begin(facts) {
-  Object.assign(state, { model: newModel(facts), view: null, window: null, spanMs: 0, follow: true, revision: state.revision + 1 });
+  Object.assign(state, { model: newModel(facts, boot.refresh_ms), view: null, window: null, spanMs: 0, follow: true, revision: state.revision + 1 });
   setPaused(false);
   byId("span").value = "0";
   document.title = `${facts.run.label || facts.run.target} - memlog`;

@@ -44,14 +44,27 @@ function loadPlotly(source) {
   });
 }
 
+// Words at the right edge would be cut off there.
+function turnLabels(layout) {
+  const [from, to] = layout.xaxis.range.map((value) => (typeof value === "number" ? value : Date.parse(value)));
+  for (const label of layout.annotations) {
+    if (label.xref !== "x" || (label.x - from) / (to - from) < 0.85) continue;
+    label.ax = -34;
+    label.ay = -12;
+  }
+}
+
 // On a narrow screen the legend goes below and the margins away.
-function fitTo(layout, width) {
+function fitTo(layout, width, entries) {
+  turnLabels(layout);
   if (width >= NARROW_PX) return;
-  layout.margin = { ...layout.margin, l: 58, r: 10 };
-  layout.legend = { ...layout.legend, orientation: "h", x: 0, y: -0.08, yanchor: "top" };
-  layout.margin.b = 46;
-  layout.height += 90;
-  layout.margin.b += 90;
+  const plotted = layout.height - layout.margin.t - layout.margin.b;
+  const below = 64;
+  const lines = 12 + 20 * Math.ceil(entries / Math.max(1, Math.floor((width - 68) / 190)));
+  layout.legend = { ...layout.legend, orientation: "h", x: 0, y: -below / plotted, yanchor: "top" };
+  layout.margin = { ...layout.margin, l: 58, r: 10, b: below + lines };
+  layout.height = plotted + layout.margin.t + layout.margin.b;
+  layout.xaxis = { ...layout.xaxis, tickangle: 0, nticks: Math.max(3, Math.floor(width / 110)) };
   layout.annotations.forEach((annotation) => { if (annotation.xref === "paper" && annotation.font) annotation.font.size = 11; });
 }
 
@@ -82,7 +95,7 @@ class LiveChart {
     const offset = state.isLocal ? zone : 0;
     const made = chart(run, { log: state.log, align: "clock", elapsedUnitMs: 1000, zoneOffsetMs: offset,
       timeTitle: state.isLocal ? "local time" : "time in UTC", range: state.range ? state.range.map((ms) => ms + offset) : null }, style);
-    fitTo(made.layout, this.element.clientWidth);
+    fitTo(made.layout, this.element.clientWidth, made.traces.filter((trace) => trace.showlegend !== false).length);
     made.layout.uirevision = state.revision;
     this.offset = offset;
     this.log = state.log;

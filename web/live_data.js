@@ -72,6 +72,11 @@ function breakMs(view) {
   return Math.max(3 * view.interval_ms, view.resolution_ms || 0);
 }
 
+// Of what is told once an update, however many samples that stands for.
+function onceMs(view, model) {
+  return Math.max(breakMs(view), 4 * model.refresh_ms);
+}
+
 function eventKey(event) {
   return `${event.ms} ${event.kind} ${event.process} ${event.text}`;
 }
@@ -126,12 +131,11 @@ function appendTimeline(view, tail) {
 function addRow(view, model, row, update) {
   const facts = model.rows.get(row[0]);
   const process = viewProcess(view, facts);
-  const steps = breakMs(view);
   const add = (name, ms, value) => {
-    if (value !== null && value !== undefined) appendPoint(seriesNamed(process.series, name), view.begin_ms, single(ms, value), steps);
+    if (value !== null && value !== undefined) appendPoint(seriesNamed(process.series, name), view.begin_ms, single(ms, value), onceMs(view, model));
   };
   if (row[12]) {
-    for (const point of pointsOf(row[12], update.begin_ms)) appendPoint(seriesNamed(process.series, "rss_bytes"), view.begin_ms, point, steps);
+    for (const point of pointsOf(row[12], update.begin_ms)) appendPoint(seriesNamed(process.series, "rss_bytes"), view.begin_ms, point, breakMs(view));
   } else {
     add("rss_bytes", row[1], row[2]);
   }
@@ -143,33 +147,34 @@ function addRow(view, model, row, update) {
 
 function addSums(view, model, update) {
   const ms = update.run.last_ms;
+  const steps = onceMs(view, model);
   const running = Array.from(model.rows.values()).filter((row) => row.end === "running");
   const sum = (rows, name) => rows.reduce((total, row) => total + (row[name] ?? 0), 0);
   for (const [series, key] of [["swap_bytes", "swap_bytes"], ["hugetlb_bytes", "hugetlb_bytes"]]) {
     const total = sum(running, key);
     if (total > 0 || view.totals.some((one) => one.name === series)) {
-      appendPoint(seriesNamed(view.totals, series), view.begin_ms, single(ms, total), breakMs(view));
+      appendPoint(seriesNamed(view.totals, series), view.begin_ms, single(ms, total), steps);
     }
   }
   if (view.rest.length) {
     const named = new Set(view.processes.slice(0, SHOWN_AT_FIRST).map((process) => process.id));
-    appendPoint(view.rest[0], view.begin_ms, single(ms, sum(running.filter((row) => !named.has(row.id)), "rss_bytes")), breakMs(view));
+    appendPoint(view.rest[0], view.begin_ms, single(ms, sum(running.filter((row) => !named.has(row.id)), "rss_bytes")), steps);
   }
   if (update.host.mem_available_bytes !== null) {
-    appendPoint(seriesNamed(view.host_series, "mem_available_bytes"), view.begin_ms, single(ms, update.host.mem_available_bytes), breakMs(view));
+    appendPoint(seriesNamed(view.host_series, "mem_available_bytes"), view.begin_ms, single(ms, update.host.mem_available_bytes), steps);
   }
   for (const cgroup of update.cgroups) {
     const own = view.cgroups.find((one) => one.path === cgroup.path);
     if (own && cgroup.limit_bytes !== null) {
-      appendPoint(seriesNamed(own.series, "limit_bytes"), view.begin_ms, single(ms, cgroup.limit_bytes), breakMs(view));
+      appendPoint(seriesNamed(own.series, "limit_bytes"), view.begin_ms, single(ms, cgroup.limit_bytes), steps);
     }
   }
 }
 
 // ---- the run ----
 
-function newModel(facts) {
-  const model = { run: facts.run, verdict: facts.verdict, cursor: facts.cursor, rows: new Map(), order: [], events: [], gaps: [], shown: new Map(),
+function newModel(facts, refreshMs) {
+  const model = { refresh_ms: refreshMs, run: facts.run, verdict: facts.verdict, cursor: facts.cursor, rows: new Map(), order: [], events: [], gaps: [], shown: new Map(),
     host: facts.host, cgroups: facts.cgroups, lost: facts.gaps, running_count: facts.running_count, clock_ms: facts.now_ms - Date.now() };
   for (const row of facts.processes) model.rows.set(row.id, row);
   return model;

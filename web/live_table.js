@@ -153,7 +153,7 @@ class ProcessTable {
     const sorted = Array.from(this.rows.values()).sort((left, right) => {
       const [a, b] = [value(left), value(right)];
       const order = typeof a === "number" ? a - b || 0 : String(a).localeCompare(String(b));
-      return (this.isDown ? -order : order) || right.id - left.id;
+      return (this.isDown ? -order : order) || this.isShown(right.id) - this.isShown(left.id) || left.id - right.id;
     });
     const focused = document.activeElement;
     this.body.append(...sorted.map((row) => this.lines.get(row.id)));
