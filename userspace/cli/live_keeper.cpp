@@ -91,6 +91,7 @@ void limit(__rlimit_resource resource, rlim_t most) {
 
 [[noreturn]] void serve(const LiveOptions& options, const LiveListener& listener, pid_t keeper) {
   die_with(keeper);
+  take_signals();
   mallopt(M_ARENA_MAX, kMallocArenas);
 #ifndef __SANITIZE_ADDRESS__  // which reserves terabytes of addresses
   limit(RLIMIT_AS, kMostMemoryBytes);
@@ -111,6 +112,30 @@ std::string ending_of(int status) {
   return fmt::format("status {}", WEXITSTATUS(status));
 }
 
+sigset_t await_signals() {
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGTERM);
+  sigaddset(&awaited, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &awaited, nullptr);
+  return awaited;
+}
+
+// Until the server ends; how it did. SIGTERM ends both, the server first.
+std::string watch(pid_t server, const sigset_t& awaited) {
+  while (true) {
+    int signal = 0;
+    sigwait(&awaited, &signal);
+    int status = 0;
+    if (signal == SIGTERM) {
+      kill(server, SIGKILL);
+      waitpid(server, &status, 0);
+      _exit(0);
+    }
+    if (waitpid(server, &status, WNOHANG) == server) return ending_of(status);
+  }
+}
+
 }  // namespace
 
 void keep_serving(const LiveOptions& options, LiveListener listener, pid_t parent) {
@@ -122,15 +147,14 @@ void keep_serving(const LiveOptions& options, LiveListener listener, pid_t paren
     _exit(1);
   }
   die_with(parent);
+  const sigset_t awaited = await_signals();
   const pid_t keeper = getpid();
   while (true) {
     const int64_t begun_ns = boot_now_ns();
     const pid_t server = fork();
     if (server == 0) serve(options, listener, keeper);
-    int status = 0;
-    while (server > 0 && waitpid(server, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (server > 0) warn(fmt::format("the dashboard ended ({}) and is started again", ending_of(status)));
+    if (server > 0)
+      warn(fmt::format("the dashboard ended ({}) and is started again", watch(server, awaited)));
     if (server < 0 || boot_now_ns() - begun_ns < kShortLifeNs) usleep(kPauseUs);
   }
 }

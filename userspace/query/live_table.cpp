@@ -18,11 +18,11 @@ SELECT process.id, parent_process_id, pid, name, cmdline, cgroup, first_seen_ns,
   end_reason, peak_rss_bytes, last.time_ns, last.rss_bytes, last.anon_bytes, last.file_bytes, last.shmem_bytes,
   last.swap_bytes, last.hugetlb_bytes, last.oom_score, last.threads
 FROM (SELECT * FROM process WHERE run_id = ?1
-  ORDER BY end_reason = 'running' DESC, peak_rss_bytes DESC NULLS LAST, id LIMIT ?2) AS process
+  ORDER BY ?3 AND end_reason = 'running' DESC, peak_rss_bytes DESC NULLS LAST, id LIMIT ?2) AS process
 LEFT JOIN process_sample AS last ON last.process_id = process.id AND last.time_ns = (
   SELECT time_ns FROM process_sample WHERE process_id = process.id AND rss_bytes IS NOT NULL
   ORDER BY time_ns DESC LIMIT 1)
-ORDER BY end_reason = 'running' DESC, peak_rss_bytes DESC NULLS LAST, process.id)";
+ORDER BY ?3 AND end_reason = 'running' DESC, peak_rss_bytes DESC NULLS LAST, process.id)";
 
 std::optional<std::string> optional_text(const Statement& row, int column) {
   const std::optional<std::string_view> text = row.text(column);
@@ -65,7 +65,9 @@ LiveProcess process_from(const Statement& row) {
 }
 
 Status ask_processes(Database& database, size_t most, LiveTable& table) {
-  Status status = database.each(kTableSql, {Nullable(table.run.id), Nullable(static_cast<int64_t>(most))},
+  Status status = database.each(kTableSql,
+                                {Nullable(table.run.id), Nullable(static_cast<int64_t>(most)),
+                                 Nullable(table.run.state == RunState::running ? 1 : 0)},
                                 [&](const Statement& row) { table.processes.push_back(process_from(row)); });
   if (!status) return status;
   const Result<Nullable> running = database.integer(
