@@ -188,8 +188,9 @@ async function loadView(points) {
   view.is_whole = since === null;
   state.view = view;
   state.loaded = performance.now();
-  for (const [kind, key] of [["events", eventKey], ["gaps", gapKey]]) state.model[kind] = mergeBy(key, state.model[kind], view[kind], MOST_EVENTS);
+  takeHappenings(view);
   state.revision++;
+  if (view.is_live && view.end_ms < state.model.run.last_ms) await fillTail();  // an update was faster than this answer
   showAll();
 }
 
@@ -207,22 +208,28 @@ async function loadFacts() {
   takeFacts(state.model, await ask(runPath()));
 }
 
-// What was missed since the last update.
+// Appends what was stored since the view's end.
+async function fillTail() {
+  const { view, model } = state;
+  const missed = model.run.last_ms - view.end_ms;
+  const overlap = Math.min(2 * model.run.interval_ms, 5000);
+  const points = Math.min(POINTS, Math.max(60, Math.ceil(missed / Math.max(1, model.run.interval_ms))));
+  const tail = await ask(timelinePath(Math.max(view.begin_ms, view.end_ms - overlap), null, points));
+  if (state.view !== view) return;
+  appendTimeline(view, tail);
+  takeHappenings(tail);
+}
+
+function takeHappenings(timeline) {
+  for (const [kind, key] of [["events", eventKey], ["gaps", gapKey]]) state.model[kind] = mergeBy(key, state.model[kind], timeline[kind], MOST_EVENTS);
+}
+
+// What was missed since the page last heard something.
 async function backfill() {
-  const from = state.model.run.last_ms;
   await loadFacts();
-  const missed = state.model.run.last_ms - from;
-  if (state.view && state.view.is_live && missed < 6 * 3600e3 && longestSeries(state.view) < MOST_POINTS) {
-    if (missed > 0) {
-      const overlap = Math.min(2 * state.model.run.interval_ms, 5000);
-      const tail = await ask(timelinePath(from - overlap, null, Math.min(POINTS, Math.max(60, Math.ceil(missed / Math.max(1, state.model.run.interval_ms))))));
-      appendTimeline(state.view, tail);
-      state.model.events = mergeBy(eventKey, state.model.events, tail.events, MOST_EVENTS);
-      state.model.gaps = mergeBy(gapKey, state.model.gaps, tail.gaps, MOST_EVENTS);
-    }
-  } else {
-    await loadView(POINTS);
-  }
+  const { view, model } = state;
+  if (!view || (view.is_live && (longestSeries(view) > MOST_POINTS || model.run.last_ms - view.end_ms > 6 * 3600e3))) await loadView(POINTS);
+  else if (view.is_live && model.run.last_ms > view.end_ms) await fillTail();
   showAll();
 }
 

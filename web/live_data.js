@@ -134,14 +134,15 @@ function addRow(view, model, row, update) {
   const add = (name, ms, value) => {
     if (value !== null && value !== undefined) appendPoint(seriesNamed(process.series, name), view.begin_ms, single(ms, value), onceMs(view, model));
   };
-  if (row[12]) {
-    for (const point of pointsOf(row[12], update.begin_ms)) appendPoint(seriesNamed(process.series, "rss_bytes"), view.begin_ms, point, breakMs(view));
+  const ms = update.begin_ms + row[1];
+  if (row[7]) {
+    for (const point of pointsOf(row[7], update.begin_ms)) appendPoint(seriesNamed(process.series, "rss_bytes"), view.begin_ms, point, breakMs(view));
   } else {
-    add("rss_bytes", row[1], row[2]);
+    add("rss_bytes", ms, row[2]);
   }
   const rank = view.processes.indexOf(process);
-  if (rank < SHOWN_AT_FIRST) add("oom_score", row[1], row[4]);
-  if (view.processes.length === 1) ["anon_bytes", "file_bytes", "shmem_bytes"].forEach((name, at) => add(name, row[1], row[8 + at]));
+  if (rank < SHOWN_AT_FIRST) add("oom_score", ms, row[4]);
+  if (update.parts) ["anon_bytes", "file_bytes", "shmem_bytes"].forEach((name, at) => add(name, ms, update.parts[at]));
   process.peak = facts.peak_rss_bytes;
 }
 
@@ -187,6 +188,16 @@ function takeFacts(model, facts) {
   for (const row of facts.processes) model.rows.set(row.id, row);
 }
 
+// What is left of the nearest limit: the cgroup's or the host's.
+function findRoom(model, row) {
+  Object.assign(row, { room_bytes: model.host.mem_available_bytes, room_of: "host" });
+  for (const cgroup of model.cgroups) {
+    if (cgroup.path !== row.cgroup || cgroup.limit_bytes === null || cgroup.current_bytes === null) continue;
+    const room = Math.max(0, cgroup.limit_bytes - cgroup.current_bytes);
+    if (row.room_bytes === null || room < row.room_bytes) Object.assign(row, { room_bytes: room, room_of: cgroup.path });
+  }
+}
+
 function secondsToLimit(row) {
   if (!(row.growth_bytes_per_s >= 1024) || row.room_bytes === null) return null;
   return row.room_bytes / row.growth_bytes_per_s;
@@ -201,8 +212,9 @@ function takeUpdate(model, view, update, cursor) {
   for (const row of update.rows) {
     const own = model.rows.get(row[0]);
     if (!own) continue;
-    Object.assign(own, { last_ms: row[1], rss_bytes: row[2], swap_bytes: row[3], oom_score: row[4], peak_rss_bytes: row[5],
-      growth_bytes_per_s: row[6], room_bytes: row[7], hugetlb_bytes: row[11] });
+    Object.assign(own, { last_ms: update.begin_ms + row[1], rss_bytes: row[2], swap_bytes: row[3], oom_score: row[4],
+      peak_rss_bytes: Math.max(own.peak_rss_bytes ?? 0, row[2] ?? 0, row[7]?.peak ?? 0), growth_bytes_per_s: row[5], hugetlb_bytes: row[6] });
+    findRoom(model, own);
     own.seconds_to_limit = secondsToLimit(own);
   }
   const known = new Set(model.events.map(eventKey));

@@ -11,16 +11,15 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "bench/long_run.h"
 #include "cli/commands.h"
 #include "query/timeline.h"
 #include "store/repair.h"
-#include "store/run_writer.h"
 
 namespace {
 
 using namespace memlog;  // NOLINT(google-build-using-namespace)
 
-constexpr int64_t kStart = 1'780'662'896 * kNsPerSecond;
 constexpr int64_t kPoints = 1200;
 
 double seconds_since(int64_t begin_ns) {
@@ -43,40 +42,6 @@ int64_t peak_kib() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss;
-}
-
-void store_samples(const std::string& path, int64_t count) {
-  RunStart run;
-  run.interval_ns = kNsPerMs;
-  run.started_ns = kStart;
-  run.event_source = "scan";
-  auto writer = or_die(RunWriter::begin(path, run));
-  std::vector<Record> records;
-  ProcessStart process;
-  process.key = 1;
-  process.pid = 7;
-  process.comm = process.name = "worker";
-  process.first_seen_ns = kStart;
-  records.emplace_back(process);
-  uint64_t noise = 1;
-  for (int64_t tick = 0; tick < count; ++tick) {
-    noise = noise * 6364136223846793005U + 1442695040888963407U;
-    ProcessSample sample;
-    sample.key = 1;
-    sample.time_ns = kStart + tick * kNsPerMs;
-    sample.anon_bytes = ((int64_t{1} << 20U) + tick % 100'000 + static_cast<int64_t>(noise >> 52U)) * 4096;
-    sample.file_bytes = int64_t{20'000} * 4096;
-    sample.shmem_bytes = 0;
-    sample.rss_bytes = sample.anon_bytes + sample.file_bytes;
-    sample.swap_bytes = 0;
-    sample.hugetlb_bytes = 0;
-    sample.oom_score = 667;
-    records.emplace_back(sample);
-    if (records.size() < 1000 && tick + 1 < count) continue;
-    or_die(writer->write(records));
-    records.clear();
-  }
-  or_die(writer->end({kStart + count * kNsPerMs, "benchmark"}));
 }
 
 double screen_seconds(Database& database, int64_t run_id) {
@@ -103,14 +68,14 @@ double group_by_seconds(Database& database, int64_t count) {
       "max(anon_bytes), "
       "avg(anon_bytes), max(swap_bytes), max(oom_score) FROM process_sample WHERE process_id = 1 "
       "GROUP BY (time_ns - ?) / ?",
-      {Nullable(kStart), Nullable(cell_ns)}, [&](const Statement&) { ++rows; }));
+      {Nullable(kLongRunStart), Nullable(cell_ns)}, [&](const Statement&) { ++rows; }));
   return seconds_since(begin_ns);
 }
 
 void bench(const std::string& directory, int64_t count) {
   const std::string path = directory + "/bench.db";
   const Stopwatch storing;
-  store_samples(path, count);
+  store_long_run(path, count);
   fmt::print("store {} samples: {}\n", count, storing.rate(count));
   Database database = or_die(open_for_reading(path));
   const auto page_bytes = [&](const char* tables) {

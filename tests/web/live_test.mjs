@@ -10,7 +10,17 @@ import { after, before, test as nodeTest } from "node:test";
 import { chromium } from "playwright-core";
 
 const { MEMLOG_BINARY: memlog, MEMLOG_WORKLOAD: workload, MEMLOG_CHROMIUM: executablePath } = process.env;
-const test = (name, run) => nodeTest(name, { timeout: 90000 }, run);
+// What a test starts ends with it, unless it `stays`.
+const test = (name, run) => nodeTest(name, { timeout: 60000 }, async () => {
+  const first = children.length;
+  try {
+    await run();
+  } finally {
+    const own = children.slice(first).filter((child) => !child.stays && child.exitCode === null && child.signalCode === null);
+    for (const child of own) child.kill(child.isRecording ? "SIGINT" : "SIGTERM");
+    await Promise.all(own.map((child) => child.over));
+  }
+});
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "memlog-live-"));
 const database = path.join(folder, "memlog.db");
 const eater = path.join(folder, "live-eater");
@@ -40,6 +50,7 @@ async function until(what, holds, patienceMs = 20000) {
 async function trace(label, more = []) {
   const child = start([memlog, "trace", "--name", "live-eater", "--label", label, "--interval", "100ms", "--live", "--live-port", "0",
     "--live-refresh-ms", "200", "--db", database, ...more]);
+  child.isRecording = true;
   await until("the recording", () => /waiting for|recording live-eater/.test(child.words) && /localhost:\d+/.test(child.words));
   return { child, base: `http://localhost:${/localhost:(\d+)/.exec(child.words)[1]}/` };
 }
@@ -96,6 +107,7 @@ after(async () => {
 test("a process is seen to grow and to be killed at its cgroup's limit, while the page is open", async () => {
   const recording = await trace("first");
   base = recording.base;
+  recording.child.stays = true;
   start([eater, `cgroup=${cgroup}`, "grow=8M", "rate=4M:300ms:40", "sleep=5s"]);
   await withPage(base, async (page) => {
     await page.waitForFunction(() => /MiB/.test(document.querySelector("#processes tbody tr td:nth-child(5)")?.textContent || ""));
@@ -191,7 +203,7 @@ test("names from a recording are shown as they are and never run; another run ca
 
 test("a pause holds the page still, and its end brings what was missed", async () => {
   const recording = await trace("paused");
-  const child = start([eater, "rate=1M:100ms:80"]);
+  start([eater, "rate=1M:100ms:80"]);
   await withPage(recording.base, async (page) => {
     await page.waitForFunction(() => document.getElementById("chart").data?.some((one) => one.meta?.series === "rss_bytes"));
     await page.keyboard.press(" ");
@@ -205,14 +217,11 @@ test("a pause holds the page still, and its end brings what was missed", async (
       return trace.x.filter((one) => one > x).length >= 15; // the two seconds, at 100 ms
     }, held.x);
   });
-  child.kill();
-  recording.child.kill("SIGINT");
-  assert.equal((await recording.child.over).code, 0);
 });
 
 test("a tab that was hidden catches up when it is seen again", async () => {
   const recording = await trace("hidden");
-  const child = start([eater, "rate=1M:100ms:100"]);
+  start([eater, "rate=1M:100ms:100"]);
   await withPage(recording.base, async (page) => {
     await page.waitForFunction(() => document.getElementById("chart").data?.some((one) => one.meta?.series === "rss_bytes"));
     const setHidden = (isHidden) => page.evaluate((value) => {
@@ -235,14 +244,11 @@ test("a tab that was hidden catches up when it is seen again", async () => {
     }, held.x);
     await page.waitForFunction(() => /^live, data/.test(document.getElementById("age").textContent));
   });
-  child.kill();
-  recording.child.kill("SIGINT");
-  assert.equal((await recording.child.over).code, 0);
 });
 
 test("a server that dies is back, and the page goes on", async () => {
   const recording = await trace("killed");
-  const child = start([eater, "rate=1M:100ms:120"]);
+  start([eater, "rate=1M:100ms:120"]);
   await withPage(recording.base, async (page) => {
     await page.waitForFunction(() => document.getElementById("chart").data?.some((one) => one.meta?.series === "rss_bytes"));
     const childrenOf = (pid) => fs.readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
@@ -257,7 +263,4 @@ test("a server that dies is back, and the page goes on", async () => {
       return trace.x[trace.x.length - 1] > x;
     }, held.x);
   }, { mayComplain: true });
-  child.kill();
-  recording.child.kill("SIGINT");
-  assert.equal((await recording.child.over).code, 0);
 });

@@ -26,6 +26,7 @@ namespace {
 constexpr rlim_t kMostMemoryBytes = rlim_t{1} << 30U;  // address space: code, stacks and a few pictures
 constexpr rlim_t kMostFiles = 512;
 constexpr int kMallocArenas = 2;
+constexpr int kNiceness = 5;  // the recorder's ticks come first
 constexpr int64_t kShortLifeNs = 2 * kNsPerSecond;
 constexpr useconds_t kPauseUs = 500'000;
 constexpr int kListenerFd = 3;
@@ -96,6 +97,7 @@ void limit(__rlimit_resource resource, rlim_t most) {
 #ifndef __SANITIZE_ADDRESS__  // which reserves terabytes of addresses
   limit(RLIMIT_AS, kMostMemoryBytes);
 #endif
+  setpriority(PRIO_PROCESS, 0, kNiceness);
   limit(RLIMIT_NOFILE, kMostFiles);
   limit(RLIMIT_CORE, 0);
   try {

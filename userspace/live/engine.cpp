@@ -62,7 +62,7 @@ Engine::Engine(Handler handler) : handler_(std::move(handler)) {
     handler_(request, response, *current_exchange);
     return HandlerResponse::Handled;
   });
-  set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+  set_exception_handler([](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
     response.status = 500;
     response.set_content("something went wrong\n", "text/plain");
   });

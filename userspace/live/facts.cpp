@@ -23,7 +23,10 @@ constexpr size_t kProcessesOfEvents = 200;
 
 Json number(Nullable value) { return value.has_value() ? Json(value.value()) : Json(); }
 
-Json milliseconds(int64_t time_ns) { return static_cast<double>(time_ns / 1000) / 1000; }
+Json milliseconds(int64_t time_ns) {
+  const int64_t us = time_ns / kNsPerUs;
+  return static_cast<double>(us) / 1000;
+}
 
 Json milliseconds(Nullable time_ns) { return time_ns.has_value() ? milliseconds(time_ns.value()) : Json(); }
 
@@ -97,21 +100,26 @@ Json surroundings(const LiveTable& table) {
           {"gaps", {{"late", table.late_count}, {"lost", table.lost_count}}}};
 }
 
-// [id, last_ms, rss, swap, oom_score, peak, growth, room, anon, file, shmem, hugetlb] and, where more than one
-// sample is new, the series of the resident set (timeline_json.h).
-Json changed_row(const LiveProcess& process) {
-  return {process.id,
-          milliseconds(process.last.time_ns),
-          number(process.last.rss_bytes),
-          number(process.last.swap_bytes),
-          number(process.last.oom_score),
-          number(process.peak_rss_bytes),
-          rounded(process.growth_bytes_per_s),
-          number(process.room_bytes),
-          number(process.last.anon_bytes),
-          number(process.last.file_bytes),
-          number(process.last.shmem_bytes),
-          number(process.last.hugetlb_bytes)};
+// [id, ms, rss, swap, oom_score, growth, hugetlb], ms from the update's begin; with more than one new sample
+// then the series of the resident set (timeline_json.h). Told each second of hundreds of processes, hence terse.
+std::string changed_row(const LiveProcess& process, int64_t begin_ns, const std::string& series) {
+  const auto text = [](Nullable value) {
+    return value.has_value() ? fmt::format("{}", value.value()) : std::string("null");
+  };
+  const std::string growth =
+      process.growth_bytes_per_s ? fmt::format("{:.3g}", *process.growth_bytes_per_s) : "null";
+  return fmt::format("[{},{:.3f},{},{},{},{},{}{}{}]", process.id,
+                     static_cast<double>(process.last.time_ns - begin_ns) / static_cast<double>(kNsPerMs),
+                     text(process.last.rss_bytes), text(process.last.swap_bytes),
+                     text(process.last.oom_score), growth, text(process.last.hugetlb_bytes),
+                     series.empty() ? "" : ",", series);
+}
+
+// What an update says of each part of the only process, for they are drawn on top of each other.
+Json parts_of(const LiveTable& table) {
+  if (table.processes.size() != 1) return nullptr;
+  const ProcessSample& last = table.processes[0].last;
+  return {number(last.anon_bytes), number(last.file_bytes), number(last.shmem_bytes)};
 }
 
 Json events_of(const Timeline& timeline) {
@@ -201,12 +209,7 @@ std::string update_json(const LiveUpdate& update) {
     const bool is_lost = process.end_reason == EndReason::unseen;
     if (is_new || has_ended || is_lost) facts.push_back(process_facts(process));
     if (changed == update.tail.processes.end()) continue;
-    std::string row = dump(changed_row(process));
-    if (const std::string series = series_of(update.tail, process.id); !series.empty()) {
-      row.pop_back();
-      row += ',' + series + ']';
-    }
-    rows += (rows.empty() ? "" : ",") + row;
+    rows += (rows.empty() ? "" : ",") + changed_row(process, begin_ns, series_of(update.tail, process.id));
   }
   Json json = {{"now_ms", milliseconds(wall_now_ns())},
                {"run", run_facts(table.run)},
@@ -214,7 +217,8 @@ std::string update_json(const LiveUpdate& update) {
                {"too_much", update.is_too_much},
                {"processes", facts},
                {"events", events_of(update.tail)},
-               {"new_gaps", gaps_of(update.tail)}};
+               {"new_gaps", gaps_of(update.tail)},
+               {"parts", parts_of(table)}};
   json.update(surroundings(table));
   std::string out = dump(json);
   out.pop_back();

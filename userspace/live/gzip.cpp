@@ -57,7 +57,8 @@ std::string GzipStream::finish() { return run({}, Z_FINISH); }
 
 std::string gzip(std::string_view bytes) {
   z_stream stream{};
-  if (deflateInit2(&stream, kLevel, Z_DEFLATED, 15 + kGzipWrapper, 8, Z_DEFAULT_STRATEGY) != Z_OK) return "";
+  if (deflateInit2(&stream, kLevel, Z_DEFLATED, 15 + kGzipWrapper, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
   std::string packed(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = bytes_of(bytes);
   stream.avail_in = static_cast<uInt>(bytes.size());

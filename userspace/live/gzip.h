@@ -8,7 +8,7 @@
 
 namespace memlog {
 
-// Empty where memory is short: the caller then sends the bytes as they are.
+// Throws std::bad_alloc where memory is short, as GzipStream does.
 std::string gzip(std::string_view bytes);
 // What was packed; empty where it is no gzip file or larger than `most_bytes`.
 std::string gunzip(std::string_view packed, size_t most_bytes);

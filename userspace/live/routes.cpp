@@ -24,6 +24,8 @@ constexpr const char* kContentPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+constexpr const char* kJson = "application/json; charset=utf-8";
+
 void set_common_headers(httplib::Response& response) {
   response.set_header("Content-Security-Policy", kContentPolicy);
   response.set_header("X-Content-Type-Options", "nosniff");
@@ -122,21 +124,20 @@ void Routes::dispatch(Question& question) {
 // ---- what all answers share ----
 
 void Routes::send_body(Question& question, const std::string& body, const char* type) {
-  httplib::Response& response = question.response;
-  if (!response.has_header("Cache-Control")) response.set_header("Cache-Control", "no-store");
-  if (question.exchange.accepts_gzip && body.size() >= kWorthPacking) {
-    if (const std::string packed = gzip(body); !packed.empty()) {
-      response.set_header("Content-Encoding", "gzip");
-      response.set_header("Vary", "Accept-Encoding");
-      return response.set_content(packed, type);
-    }
-  }
-  response.set_content(body, type);
+  const std::string packed =
+      question.exchange.accepts_gzip && body.size() >= kWorthPacking ? gzip(body) : std::string();
+  send_bytes(question, packed.empty() ? body : packed, !packed.empty(), type);
 }
 
-void Routes::send_json(Question& question, const std::string& json) {
-  send_body(question, json, "application/json; charset=utf-8");
+void Routes::send_bytes(Question& question, const std::string& bytes, bool is_packed, const char* type) {
+  httplib::Response& response = question.response;
+  if (!response.has_header("Cache-Control")) response.set_header("Cache-Control", "no-store");
+  response.set_header("Vary", "Accept-Encoding");
+  if (is_packed) response.set_header("Content-Encoding", "gzip");
+  response.set_content(bytes, type);
 }
+
+void Routes::send_json(Question& question, const std::string& json) { send_body(question, json, kJson); }
 
 void Routes::send_error(Question& question, int status, const Error& error) {
   question.response.status = status;
@@ -242,17 +243,20 @@ void Routes::send_timeline(Question& question) {
       timeline_request(question.request, kDefaultPoints, kDefaultProcesses);
   if (!wanted) return send_error(question, 400, wanted.error());
   if (!find(question)) return;
-  const std::string asked = fmt::format("{} {}", question.run_id, question.request.target);
-  if (const std::string* kept = question.reader.kept(asked)) return send_json(question, *kept);
+  const bool is_packed = question.exchange.accepts_gzip;
+  const std::string asked = fmt::format("{} {} {}", question.run_id, is_packed, question.request.target);
+  if (const std::string* kept = question.reader.kept(asked))
+    return send_bytes(question, *kept, is_packed, kJson);
   const Result<Timeline> timeline = read_timeline(*question.database, question.run_id, *wanted);
   if (!timeline) return send_error(question, 400, timeline.error());
   JsonBudget budget;
   budget.points_a_series = static_cast<size_t>(wanted->points);
   budget.points = std::min(budget.points, budget.points_a_series * kSeriesAShare);
   budget.processes = wanted->processes;
-  const std::string json = timeline_json(*timeline, budget);
-  send_json(question, json);
-  question.reader.keep(asked, json);
+  std::string answer = timeline_json(*timeline, budget);
+  if (is_packed) answer = gzip(answer);
+  send_bytes(question, answer, is_packed, kJson);
+  question.reader.keep(asked, std::move(answer));
 }
 
 void Routes::send_events(Question& question) {

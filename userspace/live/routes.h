@@ -52,6 +52,7 @@ class Routes {
   Result<int64_t> default_run(Database& database) const;
   static void send_json(Question& question, const std::string& json);
   static void send_body(Question& question, const std::string& body, const char* type);
+  static void send_bytes(Question& question, const std::string& bytes, bool is_packed, const char* type);
   static void send_error(Question& question, int status, const Error& error);
   // The database and the run that the address names; false: an error was sent.
   bool find(Question& question);

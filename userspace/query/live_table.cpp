@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kGrowthPoints = 6;
 constexpr int64_t kGrowthSteps = 30;  // intervals that the slope looks back
 constexpr int64_t kLeastGrowthNs = 10 * kNsPerSecond;
-constexpr int64_t kMostGrowthNs = 10 * 60 * kNsPerSecond;
+constexpr int64_t kMostGrowthNs = 600 * kNsPerSecond;
 
 constexpr const char* kTableSql = R"(
 SELECT process.id, parent_process_id, pid, name, cmdline, cgroup, first_seen_ns, ended_ns, exit_status, exit_signal,
