@@ -481,9 +481,12 @@ async function start() {
   trouble("");
   begin(boot.facts);
   document.documentElement.dataset.table = "ready";
-  await tryView(POINTS_AT_FIRST);
+  const view = tryView(POINTS_AT_FIRST);
+  const library = loadPlotly(byId("script").dataset.plotly);  // asked for last, so that it holds nothing else up
+  library.catch(() => {});
+  await view;
   loadRuns().catch(() => {});
-  await loadPlotly(byId("script").dataset.plotly);
+  await library;
   byId("sketch").remove();
   showChart();
   document.documentElement.dataset.ready = "true";

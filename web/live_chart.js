@@ -38,6 +38,7 @@ function loadPlotly(source) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = source;
+    script.fetchPriority = "low";
     script.onload = () => (window.Plotly ? resolve() : reject(new Error("the charting library did not start")));
     script.onerror = () => reject(new Error("the charting library could not be loaded"));
     document.head.append(script);

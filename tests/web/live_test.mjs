@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
+import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { after, before, test as nodeTest } from "node:test";
@@ -47,8 +48,8 @@ async function until(what, holds, patienceMs = 20000) {
 }
 
 // `memlog trace --live` on a free port; its address.
-async function trace(label, more = []) {
-  const child = start([memlog, "trace", "--name", "live-eater", "--label", label, "--interval", "100ms", "--live", "--live-port", "0",
+async function trace(label, more = [], interval = "100ms") {
+  const child = start([memlog, "trace", "--name", "live-eater", "--label", label, "--interval", interval, "--live", "--live-port", "0",
     "--live-refresh-ms", "200", "--db", database, ...more]);
   child.isRecording = true;
   await until("the recording", () => /waiting for|recording live-eater/.test(child.words) && /localhost:\d+/.test(child.words));
@@ -263,4 +264,53 @@ test("a server that dies is back, and the page goes on", async () => {
       return trace.x[trace.x.length - 1] > x;
     }, held.x);
   }, { mayComplain: true });
+});
+
+test("two hundred processes: what is drawn stays as it was chosen while updates come", async () => {
+  const recording = await trace("many", [], "500ms");
+  start([eater, "fork=200", "rate=64K:200ms:100", "end", "wait"]);
+  await until("all processes", async () => (await (await fetch(`${recording.base}api/v1/runs/last`)).json()).running_count === 201);
+  await withPage(recording.base, async (page) => {
+    const drawn = () => page.evaluate(() => document.getElementById("chart").data.filter((one) => one.meta?.series === "rss_bytes" && one.meta.process !== undefined).length);
+    await page.waitForFunction(() => document.querySelectorAll("#processes tbody tr").length === 201);
+    assert.ok(await drawn() <= 16); // eight, each with or without a band
+    await page.click("#show-none");
+    for (const row of [3, 77, 150]) await page.locator("#processes tbody tr").nth(row).click();
+    const chosen = () => page.evaluate(() => Array.from(document.querySelectorAll("#processes tbody tr.shown"), (row) => row.dataset.id).sort());
+    const before = await chosen();
+    assert.equal(before.length, 3);
+    const { count } = await lastPoint(page);
+    await page.waitForFunction((many) => document.getElementById("chart").data.find((one) => one.meta?.series === "rss_bytes" && one.meta.process === 0).x.length > many + 2, count);
+    assert.deepEqual(await chosen(), before);
+    await page.click("#show-all");
+    await page.waitForFunction(() => new Set(document.getElementById("chart").data.filter((one) => one.meta?.series === "rss_bytes" && one.meta.process !== undefined).map((one) => one.meta.process)).size >= 190);
+  });
+});
+
+test("behind a proxy that strips a path everything is found, the stream too", async () => {
+  const recording = await trace("proxied");
+  start([eater, "rate=1M:100ms:100"]);
+  const target = new URL(recording.base);
+  const proxy = http.createServer((request, response) => {
+    if (!request.url.startsWith("/x/y/")) return response.writeHead(404).end();
+    const onward = http.request({ host: "127.0.0.1", port: target.port, path: request.url.slice(4), headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    response.on("close", () => onward.destroy());
+    onward.on("error", () => response.destroy());
+    onward.end();
+    return undefined;
+  });
+  await new Promise((resolve) => { proxy.listen(0, "127.0.0.1", resolve); });
+  try {
+    await withPage(`http://localhost:${proxy.address().port}/x/y/`, async (page) => {
+      await page.waitForFunction(() => document.getElementById("chart").data?.some((one) => one.meta?.series === "rss_bytes"));
+      const { count } = await lastPoint(page);
+      await page.waitForFunction((many) => document.getElementById("chart").data.find((one) => one.meta?.series === "rss_bytes" && one.meta.process === 0).x.length > many + 3, count);
+    });
+  } finally {
+    proxy.close();
+    proxy.closeAllConnections();
+  }
 });
