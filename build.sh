@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 build_packages=(build-essential cmake ninja-build pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev libcli11-dev
-  libsqlite3-dev libcairo2-dev libgtest-dev libgmock-dev nlohmann-json3-dev libfmt-dev)
-test_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev locales strace git chromium)
+  libsqlite3-dev libcpp-httplib-dev libssl-dev libcairo2-dev libgtest-dev libgmock-dev nlohmann-json3-dev libfmt-dev)
+test_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev locales strace git chromium openssh-server openssh-client)
 bench_packages=(python3-psutil python3-matplotlib sysstat)
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run by the build: joins the report's modules into one script, packs Plotly, and notes both hashes for the page's
-# content security policy. Wants SOURCE (this folder), OUT (where to write), MODULES (in the
-# order of who needs whom) and PLOTLY (the minified file).
-set(script "")
-foreach(module ${MODULES})
-  file(READ ${SOURCE}/${module} text)
-  string(REGEX REPLACE "(^|\n)(import|export) {[^}]*}[^\n]*;" "" text "${text}")
-  string(APPEND script "${text}")
-endforeach()
-file(WRITE ${OUT}/report_script.js "${script}")
-file(SHA256 ${OUT}/report_script.js hash)
-file(WRITE ${OUT}/report_script.sha256 "${hash}")
+# Run by the build: joins each page's modules into one script, packs Plotly, and notes their hashes (for the report's
+# content security policy, and for the dashboard's names of files that never change). Wants SOURCE (this folder), OUT
+# (where to write), REPORT_MODULES and LIVE_MODULES (in the order of who needs whom) and PLOTLY (the minified file).
+function(join_modules name)
+  set(script "")
+  foreach(module ${ARGN})
+    file(READ ${SOURCE}/${module} text)
+    string(REGEX REPLACE "(^|\n)(import|export) {[^}]*}[^\n]*;" "" text "${text}")
+    string(APPEND script "${text}")
+  endforeach()
+  file(WRITE ${OUT}/${name}.js "${script}")
+  file(SHA256 ${OUT}/${name}.js hash)
+  file(WRITE ${OUT}/${name}.sha256 "${hash}")
+endfunction()
+join_modules(report_script ${REPORT_MODULES})
+join_modules(live_script ${LIVE_MODULES})
 
 configure_file(${PLOTLY} ${OUT}/plotly.js COPYONLY)
 file(SHA256 ${OUT}/plotly.js hash)

@@ -42,7 +42,8 @@ function panelTitle(panel, domainTop, style) {
     text: `<b>${plain(panel.title)}</b>${remarks}`, font: { size: 13, color: style.text } };
 }
 
-// run: one of the report's runs. options: {log, align, elapsedUnitMs, zoneOffsetMs, timeTitle, range}.
+// run: one of the report's runs; a process may have a `hue`, its place among the colours where that is not its rank,
+// and be `drawn` whatever its rank. options: {log, align, elapsedUnitMs, zoneOffsetMs, timeTitle, range}.
 // Returns {traces, layout, panels}; panels are in the order of the y axes.
 function chart(run, options, style) {
   const panels = [memoryPanel, totalsPanel, scorePanel, deviceTotalPanel, devicePanel].map((make) => make(run, options, style))

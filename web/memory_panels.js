@@ -28,8 +28,8 @@ function addProcesses(panel, run, options, style, name) {
     const series = find(process.series, name);
     if (!series || !series.t.length) return;
     panel.add(series, run, options, {
-      name: processName(process), color: style.series[rank % style.series.length], group: `p${process.id}:${process.pid}`,
-      visible: rank < SHOWN_PROCESSES ? true : "legendonly", rank: rank < SHOWN_PROCESSES ? 998 : 1001, showlegend: name === "rss_bytes",
+      name: processName(process), color: style.series[(process.hue ?? rank) % style.series.length], group: `p${process.id}:${process.pid}`,
+      visible: process.drawn || rank < SHOWN_PROCESSES ? true : "legendonly", rank: rank < SHOWN_PROCESSES ? 998 : 1001, showlegend: name === "rss_bytes",
       meta: { process: rank, series: name },
     });
   });
@@ -51,7 +51,7 @@ function addKernelPeaks(panel, run, options, style) {
     trace.x.push(x(process.ended_ms ?? run.end_ms));
     trace.y.push(process.peak);
     trace.text.push(`${plain(shorten(processName(process), 28))}: peak ${formatBytes(process.peak)}, seen by the kernel only`);
-    trace.marker.color.push(style.series[rank % style.series.length]);
+    trace.marker.color.push(style.series[(process.hue ?? rank) % style.series.length]);
     panel.leastTop = Math.max(panel.leastTop, process.peak);
   });
   if (trace.x.length) panel.traces.push(trace);

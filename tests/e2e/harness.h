@@ -45,6 +45,8 @@ class Child {
   pid_t pid() const { return pid_; }
   // Waits until stdout and stderr together hold `text`; false after ten seconds or at the end of the process.
   bool wait_for_output(const std::string& text);
+  // What it has said so far, as far as it was read.
+  std::string output() const { return collected_.out + collected_.err; }
   void signal(int number) const;
   Finished finish(int patience_seconds = 30);
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Draws the tests' scenes and opens them in Chromium: run.sh GALLERY BUILD_FOLDER. Exits 77 (skipped) where there is no
-# browser or no npm; fails instead with MEMLOG_REQUIRE_BROWSER=1.
+# Opens memlog's pages in Chromium: run.sh BUILD_FOLDER report GALLERY, which draws the tests' scenes first, or
+# run.sh BUILD_FOLDER live MEMLOG WORKLOAD, beside real recordings. Exits 77 (skipped) where there is no browser or no
+# npm; fails instead with MEMLOG_REQUIRE_BROWSER=1.
 set -euo pipefail
-gallery=$1 build=$2 source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$1 what=$2 source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 lacking() {
   echo "$1 is missing: the pages were not opened in a browser"
@@ -20,8 +21,17 @@ cp "$source"/package.json "$source"/package-lock.json "$source"/.npmrc "$source"
 cd "$build"
 [ -d node_modules/playwright-core ] && [ node_modules -nt package-lock.json ] ||
   npm ci --ignore-scripts --no-audit --no-fund --silent || lacking playwright-core
-rm -rf gallery && mkdir gallery
-"$gallery" gallery >/dev/null
-"$gallery" gallery 1600 0 1 dark start >/dev/null
-export MEMLOG_CHROMIUM MEMLOG_GALLERY=$build/gallery
-node --test --test-reporter=spec report_test.mjs
+export MEMLOG_CHROMIUM
+case $what in
+  report)
+    rm -rf gallery && mkdir gallery
+    "$3" gallery >/dev/null
+    "$3" gallery 1600 0 1 dark start >/dev/null
+    export MEMLOG_GALLERY=$build/gallery
+    ;;
+  live)
+    [ "$(id -u)" = 0 ] || lacking root
+    export MEMLOG_BINARY=$3 MEMLOG_WORKLOAD=$4
+    ;;
+esac
+node --test --test-reporter=spec "${what}_test.mjs"

@@ -79,9 +79,23 @@ constexpr const char* kRenderExamples = R"(Examples:
 --since and --until: 2026-06-05 12:30, 12:30:05, 10m (after the start) or -10m (before the end).
 --metrics: rss, anon, file, shmem, swap, hugetlb, oom, dram. What was written is printed on stdout.)";
 
+constexpr const char* kLiveExamples = R"(Examples:
+  memlog live                                      the newest run, at http://localhost:8765/
+  memlog live nightly --live-port 9000             another run, another port (0: any that is free)
+  sudo memlog trace --name worker --live           recording and dashboard in one command
+  memlog live --live-socket ~/memlog.sock          on a Unix socket, for ssh -L 8765:/home/me/memlog.sock host
+
+From your own machine:      ssh -L 8765:localhost:8765 user@host     then open http://localhost:8765/
+Through a jump host:        ssh -J user@jump -L 8765:localhost:8765 user@host
+Another local port is fine: ssh -L 9999:localhost:8765 user@host
+
+Only this machine can connect. To let others in: --live-host 0.0.0.0 --live-token [FILE]. The pages' data are
+at api/v1/ as JSON; README.md shows each address by example. Nothing is ever changed. Ctrl-C ends it.)";
+
 constexpr const char* kMainExamples = R"(Examples:
   sudo memlog trace --name worker                  record, until the last worker ends
   memlog show last                                 what happened
+  memlog live                                      watch it in a browser
   memlog sql 'SELECT * FROM memory LIMIT 10'       any question
 
 `memlog COMMAND --help` tells more. Exit status: 0, 2 for bad usage, 1 where something fails; `trace` and
@@ -107,6 +121,7 @@ class HelpFormatter : public CLI::Formatter {
     const bool is_main = app->get_parent() == nullptr;
     if (is_main) return "Usage: memlog COMMAND [OPTIONS]\n";
     std::string arguments;
+    if (app->get_name() == "live") arguments = " [RUN]";
     if (app->get_name() == "show") arguments = " [RUN]";
     if (app->get_name() == "render") arguments = " [RUN...]";
     if (app->get_name() == "sql") arguments = " [QUERY]";
@@ -161,6 +176,7 @@ struct Parsed {
   ExportOptions export_run;
   ImportOptions import_files;
   DevicesOptions devices;
+  LiveCommandOptions live;
   std::function<int()> recipe;
 };
 
@@ -183,6 +199,26 @@ void add_pictures(CLI::App& command, std::optional<std::string>& png, std::optio
   add_optional_file(command, "--png", "Write a picture [default name: memlog-run-N.png]", png);
   add_optional_file(command, "--html",
                     "Write a report that opens in a browser [default name: memlog-run-N.html]", html);
+}
+
+void add_live_flags(CLI::App& command, LiveFlags& flags) {
+  command.add_option("--live-host", flags.host, "The address to serve on [default: 127.0.0.1]")
+      ->type_name("ADDRESS");
+  command.add_option("--live-port", flags.port, "The port, 0 for any that is free [default: 8765]")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65535));
+  command.add_option("--live-socket", flags.socket, "Serve on a Unix socket instead")->type_name("PATH");
+  command.add_option("--live-refresh-ms", flags.refresh_ms, "Least time between updates [default: 1000]")
+      ->type_name("N")
+      ->check(CLI::Range(50, 3'600'000));
+  command
+      .add_option("--live-allow-host", flags.allowed_hosts, "Also answer to this host name; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  add_optional_file(command, "--live-token",
+                    "Ask for a token: the one in FILE, or a new one [needed beyond this machine]",
+                    flags.token_file);
 }
 
 void add_record_options(CLI::App& command, Parsed& parsed) {
@@ -217,6 +253,9 @@ void add_record_options(CLI::App& command, Parsed& parsed) {
   add_pictures(command, options.png, options.html);
   add_optional_file(command, "--csv", "Write the samples as CSV [default name: memlog-run-N.csv]",
                     options.csv);
+  command.add_flag("--live", options.live.is_wanted, "Serve a dashboard while it records, and after");
+  command.add_flag("--live-exit", options.live.exits, "Serve only as long as it records");
+  add_live_flags(command, options.live);
   command.add_flag("--device-dram", options.device_dram, "Also sample the memory of accelerator chips");
   command.add_option("--device-dir", options.device_dir, "Where their regions are [default: /dev/shm]")
       ->type_name("DIR");
@@ -317,6 +356,15 @@ void add_devices(CLI::App& app, Parsed& parsed) {
   command->callback([&parsed] { parsed.recipe = [&parsed] { return run_devices(parsed.devices); }; });
 }
 
+void add_live(CLI::App& app, Parsed& parsed) {
+  CLI::App* command = app.add_subcommand("live", "Serve a dashboard of any running or finished run");
+  command->add_option("RUN", parsed.live.run, kRunHelp)->type_name("");
+  add_live_flags(*command, parsed.live.flags);
+  command->add_option("--db", parsed.live.database, kDatabaseHelp)->type_name("FILE");
+  command->footer(kLiveExamples);
+  command->callback([&parsed] { parsed.recipe = [&parsed] { return run_live(parsed.live); }; });
+}
+
 void add_render(CLI::App& app, Parsed& parsed) {
   RenderOptions& options = parsed.render;
   CLI::App* command = app.add_subcommand("render", "Draw runs or CSV files as a PNG or an HTML report");
@@ -385,6 +433,7 @@ void finish_reading_options(Parsed& parsed) {
     throw FatalError({fmt::format("reading --limit '{}'", parsed.runs.limit), "it must be 0 or more", ""},
                      FatalError::kBadUsage);
   if (parsed.show.run.empty()) parsed.show.run = "last";
+  if (parsed.live.run.empty()) parsed.live.run = "last";
   const std::string& align = parsed.texts.align;
   if (!align.empty() && align != "clock" && align != "start")
     throw FatalError({fmt::format("reading --align '{}'", printable(align)), "there are clock and start", ""},
@@ -466,8 +515,8 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kMainExamples);
   Parsed parsed;
-  for (const auto add : {add_trace, add_run, add_runs, add_show, add_sql, add_render, add_export, add_import,
-                         add_devices, add_licenses})
+  for (const auto add : {add_trace, add_run, add_runs, add_show, add_sql, add_render, add_live, add_export,
+                         add_import, add_devices, add_licenses})
     add(app, parsed);
   try {
     parse(app, parsed, argc, argv);

@@ -15,6 +15,18 @@
 
 namespace memlog {
 
+// How the dashboard is served: the options that live, trace and run share.
+struct LiveFlags {
+  bool is_wanted = false;  // trace, run: --live
+  bool exits = false;      // trace, run: serving ends with the recording
+  std::string host = "127.0.0.1";
+  int64_t port = 8765;
+  std::string socket;  // a Unix socket's path, instead of host and port
+  int64_t refresh_ms = 1000;
+  std::vector<std::string> allowed_hosts;
+  std::optional<std::string> token_file;  // empty: a token is made
+};
+
 struct RecordOptions {
   std::string database;  // empty: the default place
   std::vector<std::string> names;
@@ -35,11 +47,19 @@ struct RecordOptions {
   std::optional<std::string> png;  // files to make when the run has ended: unset: none; empty: a default name
   std::optional<std::string> html;
   std::optional<std::string> csv;
+  LiveFlags live;
   std::vector<std::string> command;  // run: what to launch
   std::string command_line;          // memlog's own, for the record
 };
 int run_trace(const RecordOptions& options);
 int run_run(const RecordOptions& options);
+
+struct LiveCommandOptions {
+  std::string database;
+  std::string run;  // id, label or "last"
+  LiveFlags flags;
+};
+int run_live(const LiveCommandOptions& options);
 
 struct RunsOptions {
   std::string database;

@@ -8,6 +8,7 @@
 #include "cli/progress_line.h"
 #include "cli/wide_export.h"
 #include "csv/sample_writer.h"
+#include "query/device_totals.h"
 #include "query/runs.h"
 #include "query/sample_stream.h"
 #include "store/location.h"
@@ -18,49 +19,18 @@ namespace {
 
 constexpr size_t kLineBytes = size_t{64} * 1024;  // collected before they are handed on
 
-// What all devices held at the times of the samples, which come in order.
-class DeviceTotals {
- public:
-  static Result<DeviceTotals> open(Database& database, int64_t run_id) {
-    DeviceTotals totals;
-    Result<Statement> rows = database.prepare(
-        "SELECT time_ns, device_count, dram_bytes, dram_min_bytes, dram_max_bytes FROM device_total "
-        "WHERE run_id = ? ORDER BY time_ns");
-    if (!rows) return rows.error();
-    totals.rows_ = *std::move(rows);
-    totals.rows_.bind(1, run_id);
-    if (const Status status = totals.step(); !status) return status.error();
-    totals.has_any_ = totals.has_row_;
-    return totals;
-  }
+row_.time_ns = rows_.integer(0).value_or(0);
+row_.device_count = rows_.integer(1);
+row_.dram_bytes = rows_.integer(2);
+row_.dram_min_bytes = rows_.integer(3);
+row_.dram_max_bytes = rows_.integer(4);
+return Ok{};
+}
 
-  bool has_any() const { return has_any_; }
-  // Nothing is known between two ticks.
-  Result<DeviceTotal> at(int64_t time_ns) {
-    while (has_row_ && row_.time_ns < time_ns) {
-      if (const Status status = step(); !status) return status.error();
-    }
-    return has_row_ && row_.time_ns == time_ns ? row_ : DeviceTotal();
-  }
-
- private:
-  Status step() {
-    const Result<bool> row = rows_.step();
-    if (!row) return row.error();
-    has_row_ = *row;
-    if (!has_row_) return Ok{};
-    row_.time_ns = rows_.integer(0).value_or(0);
-    row_.device_count = rows_.integer(1);
-    row_.dram_bytes = rows_.integer(2);
-    row_.dram_min_bytes = rows_.integer(3);
-    row_.dram_max_bytes = rows_.integer(4);
-    return Ok{};
-  }
-
-  Statement rows_;
-  DeviceTotal row_;
-  bool has_row_ = false;
-  bool has_any_ = false;
+Statement rows_;
+DeviceTotal row_;
+bool has_row_ = false;
+bool has_any_ = false;
 };
 
 void export_narrow(Database& database, int64_t run_id, bool is_safe, OutputFile& file) {

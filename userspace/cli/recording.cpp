@@ -12,6 +12,7 @@
 #include "base/small_file.h"
 #include "base/talk.h"
 #include "base/text.h"
+#include "cli/live_serving.h"
 #include "cli/recording_talk.h"
 #include "cli/render.h"
 #include "collect/device_driver.h"
@@ -166,6 +167,7 @@ RecordingOutcome record(const RecordOptions& options, const Target& target) {
   std::optional<Launcher> launcher;  // first: a child would inherit what follows
   if (!options.command.empty()) launcher = or_die(Launcher::start(options.command, mask_before));
   std::string database = or_die(prepare_database_path(options.database));
+  const std::unique_ptr<LiveServing> live = LiveServing::start_beside(options, database);
   const Survival survival = harden_this_process();
   talk.say_missing(survival);
   const std::unique_ptr<EventSource> source = open_events(options, target);
@@ -208,6 +210,7 @@ RecordingOutcome record(const RecordOptions& options, const Target& target) {
     say("the database that was deleted is saved as " + database);
   }
   write_outputs(options, database, writer->run_id());
+  if (live != nullptr) live->stay(why);
   return {writer->run_id(), recorder.launched_status()};
 }
 

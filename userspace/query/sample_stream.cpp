@@ -6,16 +6,18 @@
 namespace memlog {
 
 Result<SampleStream> SampleStream::open(Database& database, int64_t run_id,
-                                        const std::vector<std::string>& columns) {
+                                        const std::vector<std::string>& columns, const Window& window) {
   SampleStream stream;
+  stream.window_ = window;
   stream.database_ = &database;
   stream.sql_ = "SELECT time_ns";
   for (const std::string& column : columns) stream.sql_ += ", " + column;
-  stream.sql_ += " FROM process_sample WHERE process_id = ? ORDER BY time_ns";
+  stream.sql_ += " FROM process_sample WHERE process_id = ? AND time_ns BETWEEN ? AND ? ORDER BY time_ns";
   const Status status = database.each(
       "SELECT id, pid, name, parent_process_id, (SELECT min(time_ns) FROM process_sample WHERE process_id = "
-      "process.id) AS first_ns FROM process WHERE run_id = ? ORDER BY first_ns NULLS LAST, id",
-      {Nullable(run_id)}, [&](const Statement& row) {
+      "process.id AND time_ns BETWEEN ?2 AND ?3) AS first_ns FROM process WHERE run_id = ?1 "
+      "ORDER BY first_ns NULLS LAST, id",
+      {Nullable(run_id), Nullable(window.from_ns), Nullable(window.to_ns)}, [&](const Statement& row) {
         stream.processes_.push_back({row.integer(0).value_or(0), row.integer(1).value_or(0), row.text_or(2),
                                      row.integer(3), row.integer(4)});
       });
@@ -56,6 +58,8 @@ Status SampleStream::begin_processes() {
       spare_.pop_back();
     }
     cursor->samples.bind(1, processes_[next_process_].id);
+    cursor->samples.bind(2, window_.from_ns);
+    cursor->samples.bind(3, window_.to_ns);
     ++next_process_;
     const Result<bool> row = step(*cursor);
     if (!row) return row.error();

@@ -23,12 +23,22 @@ class SampleStream {
     int64_t pid = 0;
     std::string name;
     Nullable parent_process_id;
-    Nullable first_ns;  // of its first sample; NULL: it has none
+    Nullable first_ns;  // of its first sample in the window; NULL: it has none
+  };
+
+  // Times of samples, both ends included.
+  struct Window {
+    int64_t from_ns = INT64_MIN + 1;  // INT64_MIN would be NULL
+    int64_t to_ns = INT64_MAX;
   };
 
   // `columns` of process_sample. `database` outlives the stream.
   static Result<SampleStream> open(Database& database, int64_t run_id,
-                                   const std::vector<std::string>& columns);
+                                   const std::vector<std::string>& columns) {
+    return open(database, run_id, columns, Window());
+  }
+  static Result<SampleStream> open(Database& database, int64_t run_id,
+                                   const std::vector<std::string>& columns, const Window& window);
 
   // By their first samples; those without samples come last.
   const std::vector<Process>& processes() const { return processes_; }
@@ -60,6 +70,7 @@ class SampleStream {
 
   Database* database_ = nullptr;
   std::string sql_;
+  Window window_;
   std::vector<Process> processes_;
   size_t next_process_ = 0;  // whose cursor is not open yet
   std::unique_ptr<Cursor> current_;

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kTableBytes = 200'000;  // of all processes' tables; those of events get half as much
 constexpr size_t kMostNotes = 20;
 
-std::string colours_css(const char* selector, Theme theme) {
+std::string theme_css(const char* selector, Theme theme) {
   const Style& style = style_of(theme);
   return fmt::format(
       "{} {{ --background: {}; --plot: {}; --text: {}; --muted: {}; --grid: {}; --axis: {}; --alarm: {}; "
@@ -27,13 +27,12 @@ std::string colours_css(const char* selector, Theme theme) {
       css_colour(style.muted), css_colour(style.grid), css_colour(style.axis), css_colour(style.alarm));
 }
 
-std::string all_colours_css(const HtmlOptions& options) {
-  const bool is_dark = options.theme == Theme::dark;
-  std::string css = colours_css(":root", is_dark ? Theme::dark : Theme::light);
-  if (!options.theme)
-    css += "@media (prefers-color-scheme: dark) { " + colours_css(":root", Theme::dark) + "}\n";
-  css += colours_css(":root[data-theme=light]", Theme::light);
-  css += colours_css(":root[data-theme=dark]", Theme::dark);
+std::string all_colours_css(const std::optional<Theme>& theme) {
+  const bool is_dark = theme == Theme::dark;
+  std::string css = theme_css(":root", is_dark ? Theme::dark : Theme::light);
+  if (!theme) css += "@media (prefers-color-scheme: dark) { " + theme_css(":root", Theme::dark) + "}\n";
+  css += theme_css(":root[data-theme=light]", Theme::light);
+  css += theme_css(":root[data-theme=dark]", Theme::dark);
   return css;
 }
 
@@ -112,24 +111,6 @@ std::string data_json(std::span<const Timeline> timelines, const HtmlOptions& op
   return json + "]}";
 }
 
-// Puts the values in the template's {{places}}. A value is never searched for places.
-std::string fill_in(std::string_view page,
-                    std::span<const std::pair<std::string_view, std::string_view>> values) {
-  std::string filled;
-  while (!page.empty()) {
-    const size_t open = page.find("{{");
-    filled += page.substr(0, open);
-    if (open == std::string_view::npos) break;
-    const size_t close = page.find("}}", open);
-    const std::string_view name = page.substr(open + 2, close - open - 2);
-    for (const auto& [known, value] : values) {
-      if (known == name) filled += value;
-    }
-    page.remove_prefix(close + 2);
-  }
-  return filled;
-}
-
 // Less of everything, so that `data_bytes` come down to what the rest of the page leaves; false: it is at its least.
 bool shrink(JsonBudget& budget, size_t other_bytes, size_t data_bytes) {
   if (budget.points <= 64 && budget.processes <= kNamedInPages && budget.events == 0) return false;
@@ -156,7 +137,7 @@ std::string render_html(std::span<const Timeline> timelines, const HtmlOptions& 
     if (index == 0) title = page_title(timelines[index]);
   }
   if (timelines.size() > 1) title += fmt::format(" and {} more", timelines.size() - 1);
-  const std::string colours = all_colours_css(options);
+  const std::string colours = all_colours_css(options.theme);
   const std::string plotly = base64(assets.plotly_gzip);
   const std::string hashes =
       fmt::format("'sha256-{}' 'sha256-{}'", base64(bytes_of_hex(assets.script_sha256)),
@@ -179,6 +160,25 @@ std::string render_html(std::span<const Timeline> timelines, const HtmlOptions& 
     if (page.size() <= kMostHtmlBytes || !shrink(budget, page.size() - data.size(), data.size())) return page;
   }
 }
+
+std::string fill_in(std::string_view page,
+                    std::span<const std::pair<std::string_view, std::string_view>> values) {
+  std::string filled;
+  while (!page.empty()) {
+    const size_t open = page.find("{{");
+    filled += page.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const size_t close = page.find("}}", open);
+    const std::string_view name = page.substr(open + 2, close - open - 2);
+    for (const auto& [known, value] : values) {
+      if (known == name) filled += value;
+    }
+    page.remove_prefix(close + 2);
+  }
+  return filled;
+}
+
+std::string colours_css(const std::optional<Theme>& theme) { return all_colours_css(theme); }
 
 std::string html_text(std::string_view text) {
   std::string html;

@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "model/timeline.h"
 #include "render/chart_layout.h"
@@ -25,5 +27,11 @@ std::string render_html(std::span<const Timeline> timelines, const HtmlOptions& 
 
 // `text` for an HTML element or a quoted attribute; broken UTF-8 becomes U+FFFD.
 std::string html_text(std::string_view text);
+
+// The pieces that every page of memlog's is made of: the colours of both themes as CSS variables (unset: as the
+// browser prefers), and a template whose {{places}} get their values; a value is never searched for places.
+std::string colours_css(const std::optional<Theme>& theme);
+std::string fill_in(std::string_view page,
+                    std::span<const std::pair<std::string_view, std::string_view>> values);
 
 }  // namespace memlog

@@ -329,6 +329,12 @@ std::string timeline_json(const Timeline& timeline, const JsonBudget& budget) {
   return writer.take();
 }
 
+std::string series_json(const TimelineSeries& series, int64_t begin_ns) {
+  Writer writer(begin_ns);
+  writer.series(series, series.points.size());
+  return writer.take().substr(2);  // without the bracket that a writer begins with, and the comma
+}
+
 std::string json_string(std::string_view text) {
   std::string json = "\"";
   for (const char c : valid_utf8(text)) {

@@ -37,6 +37,9 @@ struct JsonBudget {
 
 std::string timeline_json(const Timeline& timeline, const JsonBudget& budget);
 
+// One series S whose times count from begin_ns.
+std::string series_json(const TimelineSeries& series, int64_t begin_ns);
+
 // `text` as a JSON string with quotes; broken UTF-8 becomes U+FFFD.
 std::string json_string(std::string_view text);
 
