@@ -19,20 +19,6 @@ namespace {
 
 constexpr size_t kLineBytes = size_t{64} * 1024;  // collected before they are handed on
 
-row_.time_ns = rows_.integer(0).value_or(0);
-row_.device_count = rows_.integer(1);
-row_.dram_bytes = rows_.integer(2);
-row_.dram_min_bytes = rows_.integer(3);
-row_.dram_max_bytes = rows_.integer(4);
-return Ok{};
-}
-
-Statement rows_;
-DeviceTotal row_;
-bool has_row_ = false;
-bool has_any_ = false;
-};
-
 void export_narrow(Database& database, int64_t run_id, bool is_safe, OutputFile& file) {
   SampleStream stream =
       or_die(SampleStream::open(database, run_id, {"rss_bytes", "swap_bytes", "oom_score"}));

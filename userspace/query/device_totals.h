@@ -43,5 +43,18 @@ class DeviceTotals {
     if (!row) return row.error();
     has_row_ = *row;
     if (!has_row_) return Ok{};
+    row_.time_ns = rows_.integer(0).value_or(0);
+    row_.device_count = rows_.integer(1);
+    row_.dram_bytes = rows_.integer(2);
+    row_.dram_min_bytes = rows_.integer(3);
+    row_.dram_max_bytes = rows_.integer(4);
+    return Ok{};
+  }
 
-  }  // namespace memlog
+  Statement rows_;
+  DeviceTotal row_;
+  bool has_row_ = false;
+  bool has_any_ = false;
+};
+
+}  // namespace memlog
