@@ -53,10 +53,12 @@ void bench_timeline(int port, const char* what, const std::function<std::string(
   std::vector<double> all;
   std::mutex mutex;
   std::vector<std::thread> clients;
+  clients.reserve(kClients);
   for (int client = 0; client < kClients; ++client) {
     clients.emplace_back([&, client] {
       HttpClient connection(port);
       std::vector<double> own;
+      own.reserve(kRequests);
       for (int request = 0; request < kRequests; ++request) {
         const int64_t begin_ns = boot_now_ns();
         const HttpAnswer answer = connection.get(target(client, request), kGzip);
@@ -91,6 +93,7 @@ void bench_listening(const std::string& path, int port, pid_t server, int proces
   run.recorder_pid = getpid();
   auto writer = or_die(RunWriter::begin(path, run));
   std::vector<Record> records;
+  records.reserve(static_cast<size_t>(processes));
   for (int key = 1; key <= processes; ++key) {
     ProcessStart process;
     process.key = key;
@@ -101,6 +104,7 @@ void bench_listening(const std::string& path, int port, pid_t server, int proces
   }
   or_die(writer->write(records));
   std::vector<std::unique_ptr<HttpClient>> listening;
+  listening.reserve(static_cast<size_t>(clients));
   for (int client = 0; client < clients; ++client) {
     listening.push_back(std::make_unique<HttpClient>(port));
     listening.back()->get("/api/v1/runs/now/stream", kGzip);
