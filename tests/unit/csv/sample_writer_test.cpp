@@ -45,7 +45,8 @@ TEST(SampleWriter, ALineIsMemoryLoggersToTheByte) {
 TEST(SampleWriter, DeviceColumnsAreBlankWhereNoDeviceWasReadable) {
   std::string lines = narrow_header(true);
   NarrowWriter writer(false, true);
-  const DeviceTotal three{1, 3, 10 * 1048576, 1048576, 6 * 1048576, {}, {}};
+  constexpr int64_t mib = 1'048'576;
+  const DeviceTotal three{1, 3, 10 * mib, mib, 6 * mib, {}, {}};
   writer.append(lines, {1'780'662'896'000'000'000, 7, "w", 1, 0, 1, three});
   writer.append(lines, {1'780'662'897'000'000'000, 7, "w", 1, 0, 1, {}});
   writer.append(lines, {1'780'662'898'000'000'000, 7, "w", 1, 0, 1, {1, 2, 0, 0, 0, {}, {}}});
