@@ -144,7 +144,7 @@ TEST_F(Live, AFinishedRunIsServedByItself) {
   live.signal(SIGINT);
   EXPECT_EQ(live.finish().exit_status, 0);
   const Finished unknown = e2e::run({MEMLOG_BINARY, "live", "dona", "--live-port", "0", "--db", database()});
-  EXPECT_EQ(unknown.exit_status, 125);
+  EXPECT_EQ(unknown.exit_status, 2);
   EXPECT_THAT(unknown.err, HasSubstr("labels like it: done"));
 }
 

@@ -204,7 +204,7 @@ test("names from a recording are shown as they are and never run; another run ca
 
 test("a pause holds the page still, and its end brings what was missed", async () => {
   const recording = await trace("paused");
-  start([eater, "rate=1M:100ms:80"]);
+  start([eater, "rate=1M:100ms:400"]);
   await withPage(recording.base, async (page) => {
     await page.waitForFunction(() => document.getElementById("chart").data?.some((one) => one.meta?.series === "rss_bytes"));
     await page.keyboard.press(" ");

@@ -15,7 +15,7 @@ int run_live(const LiveCommandOptions& options) {
   const std::string path = or_die(database_path(options.database));
   {
     Database database = or_die(open_for_reading(path));
-    or_die(find_run(database, options.run));
+    or_die(find_run(database, options.run), FatalError::kBadUsage);
   }
   sigset_t ending;
   sigemptyset(&ending);
