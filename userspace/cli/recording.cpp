@@ -168,9 +168,9 @@ RecordingOutcome record(const RecordOptions& options, const Target& target) {
   if (!options.command.empty()) launcher = or_die(Launcher::start(options.command, mask_before));
   std::string database = or_die(prepare_database_path(options.database));
   const std::unique_ptr<LiveServing> live = LiveServing::start_beside(options, database);
+  const std::unique_ptr<EventSource> source = open_events(options, target);
   const Survival survival = harden_this_process();
   talk.say_missing(survival);
-  const std::unique_ptr<EventSource> source = open_events(options, target);
   const Recorder::Options recording = recorder_options(options, survival);
   const std::unique_ptr<RunWriter> writer =
       or_die(RunWriter::begin(database, describe_run(options, target, source.get(), recording.clock)));

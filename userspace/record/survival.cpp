@@ -8,6 +8,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
 #include "base/owned_fd.h"
 #include "base/small_file.h"
 #include "base/text.h"
@@ -54,6 +58,23 @@ void keep_the_heap_small() {
   mallopt(M_TRIM_THRESHOLD, kKeptBytes);
 }
 
+// Reading the command line, loading BPF and relocating libraries touched code that never runs again: it leaves the resident
+// set, and what is still needed comes back from the page cache. Only executable mappings of files, which hold no changes.
+void let_go_of_start_up_code() {
+  const Result<std::string> maps = read_small_file("/proc/self/maps", size_t{1} << 20);
+  if (!maps) return;
+  for (std::string_view rest = *maps; !rest.empty();) {
+    const std::string line(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    int path = 0;
+    if (sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " r-xp %*s %*s %*s %n", &begin, &end, &path) == 2 &&
+        path > 0 && line.compare(static_cast<size_t>(path), 1, "/") == 0)
+      madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+}
+
 }  // namespace
 
 Survival harden_this_process() {
@@ -66,6 +87,7 @@ Survival harden_this_process() {
                     "needs CAP_SYS_RESOURCE)",
                     survival.oom_score_adj));
   }
+  let_go_of_start_up_code();
   // Pages are locked as they are touched: locking all of them at once would make libraries resident that never run.
   if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) {
     survival.missing.emplace_back("the recorder's memory can be swapped out (locking it needs CAP_IPC_LOCK)");
