@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 
 #include "base/owned_fd.h"
@@ -52,10 +51,10 @@ int lower_oom_score_adj() {
 // One arena for all threads, and what a burst needed goes back to the kernel after it: glibc would otherwise keep a heap
 // a thread and raise its own thresholds.
 void keep_the_heap_small() {
-  constexpr int kKeptBytes = 128 * 1024;
+  constexpr int kept_bytes = 128 * 1024;
   mallopt(M_ARENA_MAX, 1);
-  mallopt(M_MMAP_THRESHOLD, kKeptBytes);
-  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+  mallopt(M_MMAP_THRESHOLD, kept_bytes);
+  mallopt(M_TRIM_THRESHOLD, kept_bytes);
 }
 
 // Reading the command line, loading BPF and relocating libraries touched code that never runs again: it leaves the resident
@@ -66,12 +65,12 @@ void let_go_of_start_up_code() {
   for (std::string_view rest = *maps; !rest.empty();) {
     const std::string line(rest.substr(0, rest.find('\n')));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    uintptr_t begin = 0;
-    uintptr_t end = 0;
+    void* begin = nullptr;
+    void* end = nullptr;
     int path = 0;
-    if (sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " r-xp %*s %*s %*s %n", &begin, &end, &path) == 2 &&
-        path > 0 && line.compare(static_cast<size_t>(path), 1, "/") == 0)
-      madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    if (sscanf(line.c_str(), "%p-%p r-xp %*s %*s %*s %n", &begin, &end, &path) == 2 && path > 0 &&
+        line.compare(static_cast<size_t>(path), 1, "/") == 0)
+      madvise(begin, static_cast<size_t>(static_cast<char*>(end) - static_cast<char*>(begin)), MADV_DONTNEED);
   }
 }
 
