@@ -67,7 +67,11 @@ function fitTo(layout, width, entries) {
   layout.margin = { ...layout.margin, l: 58, r: 10, b: below + lines };
   layout.height = plotted + layout.margin.t + layout.margin.b;
   layout.xaxis = { ...layout.xaxis, tickangle: 0, nticks: Math.max(3, Math.floor(width / 110)) };
-  layout.annotations.forEach((annotation) => { if (annotation.xref === "paper" && annotation.font) annotation.font.size = 11; });
+  for (const annotation of layout.annotations) {
+    if (annotation.xref !== "paper" || !annotation.font) continue;
+    annotation.font.size = 11;
+    annotation.text = annotation.text.replace(/ {3}<span.*$/, ""); // a panel's remarks have no room
+  }
 }
 
 class LiveChart {

@@ -11,15 +11,23 @@ import { after, before, test as nodeTest } from "node:test";
 import { chromium } from "playwright-core";
 
 const { MEMLOG_BINARY: memlog, MEMLOG_WORKLOAD: workload, MEMLOG_CHROMIUM: executablePath } = process.env;
+// A recording takes one Ctrl-C for its end and, where its last process has just ended, another for the dashboard's.
+async function endAll(some) {
+  for (const child of some) {
+    const knock = setInterval(() => child.kill(child.isRecording ? "SIGINT" : "SIGTERM"), 500);
+    if (child.exitCode === null && child.signalCode === null) child.kill(child.isRecording ? "SIGINT" : "SIGTERM");
+    await child.over;
+    clearInterval(knock);
+  }
+}
+
 // What a test starts ends with it, unless it `stays`.
 const test = (name, run) => nodeTest(name, { timeout: 60000 }, async () => {
   const first = children.length;
   try {
     await run();
   } finally {
-    const own = children.slice(first).filter((child) => !child.stays && child.exitCode === null && child.signalCode === null);
-    for (const child of own) child.kill(child.isRecording ? "SIGINT" : "SIGTERM");
-    await Promise.all(own.map((child) => child.over));
+    await endAll(children.slice(first).filter((child) => !child.stays));
   }
 });
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "memlog-live-"));
@@ -99,8 +107,7 @@ before(async () => {
 
 after(async () => {
   await browser?.close();
-  for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
-  await Promise.all(children.map((child) => child.over));
+  await endAll(children);
   if (cgroup) fs.rmdirSync(cgroup);
   fs.rmSync(folder, { recursive: true });
 });

@@ -34,8 +34,10 @@ constexpr int kListenerFd = 3;
 // What the parent has open is not for the clients of a dashboard.
 void let_go_of_files(LiveListener& listener) {
   const OwnedFd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
-  dup2(nothing.get(), STDIN_FILENO);
-  dup2(nothing.get(), STDOUT_FILENO);
+  if (nothing) {
+    dup2(nothing.get(), STDIN_FILENO);
+    dup2(nothing.get(), STDOUT_FILENO);
+  }
   if (listener.fd.get() != kListenerFd) {
     dup2(listener.fd.get(), kListenerFd);
     listener.fd.release();
