@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "bench/store_samples.h"
 #include "live/server.h"
+#include "store/run_writer.h"
 #include "support/http_client.h"
 
 namespace {

@@ -210,7 +210,7 @@ Status ImportSession::publish(const std::vector<RunRow>& rows) {
 
 Status remove_broken_imports(Database& database) {
   std::vector<int64_t> broken;
-  const Status status = database.each(
+  Status status = database.each(
       "SELECT run_id, boot_id, importer_pid, importer_start_ticks, importer_pid_ns FROM unfinished_import",
       {}, [&](const Statement& row) {
         if (!recorder_may_live({row.text_or(1), row.integer(2).value_or(0), row.integer(3).value_or(0),
