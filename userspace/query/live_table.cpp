@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "query/stored_words.h"
 
 namespace memlog {
 namespace {
@@ -23,20 +24,6 @@ LEFT JOIN process_sample AS last ON last.process_id = process.id AND last.time_n
   SELECT time_ns FROM process_sample WHERE process_id = process.id AND rss_bytes IS NOT NULL
   ORDER BY time_ns DESC LIMIT 1)
 ORDER BY ?3 AND end_reason = 'running' DESC, peak_rss_bytes DESC NULLS LAST, process.id)";
-
-std::optional<std::string> optional_text(const Statement& row, int column) {
-  const std::optional<std::string_view> text = row.text(column);
-  if (!text) return std::nullopt;
-  return std::string(*text);
-}
-
-EndReason end_reason_from(std::string_view stored) {
-  for (const EndReason reason :
-       {EndReason::running, EndReason::exited, EndReason::signaled, EndReason::oom_killed}) {
-    if (stored == word(reason)) return reason;
-  }
-  return EndReason::unseen;
-}
 
 LiveProcess process_from(const Statement& row) {
   LiveProcess process;
